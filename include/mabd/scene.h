@@ -173,6 +173,19 @@ MABD_API const char* mabd_joint_name(mabd_joint type);
 /// Find the joint type with a name as in JSON; -1 if there is none.
 MABD_API int mabd_joint_find(const char* name);
 
+/// Friction of the bearing of an axis: a pin or guide of a radius and length, in the joint frame,
+/// with a face against which the load along the axis presses. Its bound, with the load N across the
+/// axis and the bending moment B turned by 90 degrees about it,
+///   friction (4/pi) (|N/2 + B/length| + |N/2 - B/length|) + friction |load along the axis|,
+/// times radius and face for a rotation; without a length (4/pi) |N|. On a rotation vector the
+/// bearing is a ball: friction radius (4/pi) |load| about each axis.
+typedef struct mabd_pin_def {
+    mabd_real friction; // Coulomb's coefficient; 0 = no pin
+    mabd_real radius;   // [m], > 0 for a rotation
+    mabd_real length;   // [m], 0 = bending moments do not count
+    mabd_real face;     // mean radius of the face [m], 0 = none
+} mabd_pin_def;
+
 /// Forces along or about one free axis of a joint. Lengths in m, angles in rad.
 /// With coordinate x (0 in the start pose): force on x = -stiffness (x - rest) - damping x'
 ///   - armature x'' + servo_stiffness (servo(t) - x) - servo_damping x' + motor(t).
@@ -198,6 +211,8 @@ typedef struct mabd_axis_def {
     mabd_signal motor_velocity; // target rate [m/s] or [rad/s]; NONE = none; not beside a servo
     mabd_real max_force;        // of servo or motor_velocity [N] or [N m]; 0 = unlimited
     mabd_real friction;         // Coulomb friction [N] or [N m]
+    mabd_real friction_speed;   // [m/s] or [rad/s]: friction tanh(x'/friction_speed); 0 = dry
+    mabd_pin_def pin; // friction of a bearing, that grows with its load; beside `friction`
     /// Weight of the force on this axis among redundant rows (mabd_joint_def), > 0; 0 = that of the
     /// joint. An axis with nothing but a weight may be locked: it is that of the row that locks it.
     mabd_real weight;
@@ -256,6 +271,92 @@ typedef struct mabd_force_def {
     bool body_frame;     // force and torque turn with the body; else world
     mabd_signal signal;  // NONE = 1
 } mabd_force_def;
+
+// ---- springs, nodes, ground, couplings ---------------------------------------------------------
+
+/// A point of a body in its user frame, or of the world (MABD_WORLD) [m].
+typedef struct mabd_spring_point {
+    int32_t body;
+    mabd_real point[3];
+} mabd_spring_point;
+
+/// Tension T of a spring of length l and rest length L (name in JSON).
+#define MABD_SPRING_LAW_LIST(X)                                                                    \
+    X(LINEAR, "linear") /* T = stiffness (l - L) + damping l' */                                   \
+    X(STRAIN, "strain") /* T = (stiffness (l - L) + damping l') / L */                             \
+    X(CABLE, "cable")   /* that of strain where it pulls and l > L, else 0 */
+typedef enum mabd_spring_law {
+#define X(name, text) MABD_SPRING_##name,
+    MABD_SPRING_LAW_LIST(X)
+#undef X
+        MABD_SPRING_LAW_COUNT
+} mabd_spring_law;
+
+/// A spring along a line through points of bodies: from the first one to the last one over those
+/// between, on which it slides without friction. Start from mabd_default_spring_def().
+typedef struct mabd_spring_def {
+    int32_t point_count;             // >= 2
+    const mabd_spring_point* points; // (point_count) on at least two bodies; copied
+    mabd_real stiffness;             // [N/m]; [N] of strain and cable
+    mabd_real damping;               // [N s/m]; [N s] of strain and cable
+    mabd_real length;                // rest length [m]; 0 = that of the start pose
+    mabd_spring_law law;
+    uint32_t cookie;
+} mabd_spring_def;
+/// Return the default spring: linear, without points, stiffness and damping.
+MABD_API mabd_spring_def mabd_default_spring_def(void);
+
+/// A point mass: a body that does not rotate, for ropes of points. Start from
+/// mabd_default_node_def().
+typedef struct mabd_node_def {
+    const char* name;      // unique among bodies, or null
+    mabd_real position[3]; // [m]
+    mabd_real velocity[3]; // [m/s]
+    mabd_real mass;        // [kg], > 0
+    uint32_t cookie;
+} mabd_node_def;
+/// Return the default node: 1 kg at rest at the origin.
+MABD_API mabd_node_def mabd_default_node_def(void);
+
+/// A plane that pushes points of bodies back. With the depth d > 0 of a point below it and its
+/// velocity u along it: normal force f = stiffness d + damping d' where that is positive, friction
+/// -tangent u, at most friction f. Start from mabd_default_ground_def().
+typedef struct mabd_ground_def {
+    mabd_real point[3];              // of the plane, world [m]
+    mabd_real normal[3];             // out of the ground, world; made unit length
+    mabd_real stiffness;             // of each point [N/m], > 0
+    mabd_real damping;               // [N s/m]
+    mabd_real tangent;               // [N s/m]
+    mabd_real friction;              // Coulomb's coefficient
+    int32_t point_count;             // 0 = corners of all boxes of dynamic bodies, and all nodes
+    const mabd_spring_point* points; // (point_count) of dynamic bodies; copied
+    uint32_t cookie;
+} mabd_ground_def;
+/// Return the default ground: through the origin, normal z, 1e5 N/m, 100 N s/m, without friction,
+/// corners and nodes.
+MABD_API mabd_ground_def mabd_default_ground_def(void);
+
+/// One axis of a coupling: a coordinate x of a joint.
+typedef struct mabd_coupling_axis {
+    int32_t joint;
+    int32_t axis;    // mabd_axis, free; not a component of a rotation vector
+    mabd_real ratio; // not 0
+} mabd_coupling_axis;
+
+/// Most axes of a coupling.
+#define MABD_COUPLING_MAX_AXES 8
+
+/// Coordinates that move in concert: sum of ratio x = offset. The first axis follows the others.
+/// Start from mabd_default_coupling_def().
+typedef struct mabd_coupling_def {
+    const char* name; // for messages, or null
+    int32_t axis_count;
+    const mabd_coupling_axis* axes; // (axis_count) 2 .. MABD_COUPLING_MAX_AXES; copied
+    mabd_real offset;               // [m] or [rad] times the ratios
+    uint32_t cookie;
+} mabd_coupling_def;
+/// Return the default coupling: no axes, offset 0.
+MABD_API mabd_coupling_def mabd_default_coupling_def(void);
 
 // ---- contacts ----------------------------------------------------------------------------------
 
@@ -318,6 +419,22 @@ MABD_API mabd_status mabd_scene_add_joint_n(mabd_scene* scene, const mabd_joint_
 /// Add a force and a torque on one body and copy all of `def`. Forces on one body add up.
 MABD_API mabd_status mabd_scene_add_force(mabd_scene* scene, const mabd_force_def* def,
                                           mabd_error* error);
+/// Add a spring and copy all of `def`. MABD_ERR_INPUT if its points are all on one body, none is on
+/// a body that moves by forces, or two that follow each other coincide in the start pose.
+MABD_API mabd_status mabd_scene_add_spring(mabd_scene* scene, const mabd_spring_def* def,
+                                           mabd_error* error);
+/// Add a node: a dynamic body, drawn as a sphere of 1000 kg/m^3, that springs, forces and the
+/// ground act on and joints do not. *id gets its index among the bodies; `id` may be null.
+MABD_API mabd_status mabd_scene_add_node(mabd_scene* scene, const mabd_node_def* def, int32_t* id,
+                                         mabd_error* error);
+/// Set the ground and copy all of `def`. A later call replaces an earlier one.
+MABD_API mabd_status mabd_scene_set_ground(mabd_scene* scene, const mabd_ground_def* def,
+                                           mabd_error* error);
+/// Add a coupling of axes of joints and copy all of `def`. MABD_ERR_INPUT if an axis is locked, is
+/// a component of a rotation vector, is named twice, or if its first axis is the first one of
+/// another coupling or has a rigid servo.
+MABD_API mabd_status mabd_scene_add_coupling(mabd_scene* scene, const mabd_coupling_def* def,
+                                             mabd_error* error);
 /// Set gravity (3) [m/s^2], in world axes.
 MABD_API mabd_status mabd_scene_set_gravity(mabd_scene* scene, const mabd_real* gravity,
                                             mabd_error* error);

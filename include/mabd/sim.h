@@ -188,7 +188,12 @@ MABD_API int mabd_dual_find(const char* name);
     X(STOPS, "stops")       /* stops, limited drives and friction of joint axes */                 \
     X(SCRIPTS, "scripts")   /* bodies with prescribed motion */                                    \
     X(BATCH, "batch")       /* copies of one mechanism (mabd/batch.h) */                           \
-    X(GRADIENT, "gradient") /* derivatives of a run */
+    X(GRADIENT, "gradient") /* derivatives of a run */                                             \
+    X(SPRINGS, "springs")   /* springs and cables through points of bodies */                      \
+    X(NODES, "nodes")       /* point masses */                                                     \
+    X(GROUND, "ground")     /* a plane that pushes points back */                                  \
+    X(COUPLINGS, "couplings") /* coordinates of joints that move in concert */                     \
+    X(PINS, "pins")           /* friction of pins, and friction_speed */
 typedef enum mabd_can_index {
 #define X(name, text) MABD_CAN_INDEX_##name,
     MABD_CAN_LIST(X)

@@ -48,6 +48,7 @@ static mabd_model_sizes count(mabd_model_builder* builder) {
                           .controls = mabd_builder_control_limit(scene),
                           .name = strlen(scene->name) + 1};
     mabd_builder_count_geoms(scene, &n);
+    mabd_builder_count_springs(scene, &n);
     const mabd_scene_joint* joints = scene->joints.data;
     for (int32_t i = 0; i < scene->joints.count; i++) n.frames += needs_frame(&joints[i]);
     n.row_sets = (size_t)mabd_builder_number_row_sets(builder);
@@ -231,6 +232,7 @@ static mabd_status fill(mabd_model_builder* builder) {
     fill_bodies(builder);
     fill_joints(builder);
     MABD_TRY(build_forces(builder));
+    mabd_builder_springs(builder);
     mabd_builder_copies(builder);
     return MABD_OK;
 }
@@ -321,6 +323,9 @@ mabd_status mabd_model_build(const mabd_scene* scene, const mabd_allocator* allo
     }
     status = mabd_model_check_copies(m, error);
     if (status == MABD_OK) status = mabd_model_check_limits(m, error);
+    if (status == MABD_OK) {
+        status = mabd_model_check_ground(m, scene->ground_points.count == 0, error);
+    }
     if (status != MABD_OK) {
         mabd_model_destroy(m);
         return status;

@@ -9,6 +9,7 @@
 typedef struct mabd_model_sizes {
     size_t bodies, joints, classes, row_sets, frames, forces, scripts, signals, table_reals;
     size_t controls, name;
+    size_t springs, spring_points, nodes, grounds, ground_points, couplings, coupling_axes;
     size_t geoms, fields, heights;                       // of classes; nodes of height fields
     size_t collider_first, colliders, exclusions, pairs; // 0 without contacts
     size_t members, exceptions;                          // 0 without groups
@@ -58,6 +59,13 @@ void mabd_builder_row_sets(mabd_model_builder* builder);
 size_t mabd_builder_control_limit(const mabd_scene* scene);
 /// Fill counts and controls of copies (model_copies.c); needs joints.
 void mabd_builder_copies(mabd_model_builder* builder);
+/// Count springs, nodes, ground and couplings of a scene into n (model_springs.c).
+void mabd_builder_count_springs(const mabd_scene* scene, mabd_model_sizes* n);
+/// Fill springs, nodes, ground and couplings; needs classes and geoms (model_springs.c).
+void mabd_builder_springs(mabd_model_builder* builder);
+/// Check that the ground has points; corners: those of boxes, and then no dynamic body may have
+/// another shape (model_springs.c). MABD_ERR_INPUT names the body.
+mabd_status mabd_model_check_ground(const mabd_model* m, bool corners, mabd_error* error);
 /// Check that the joints of all copies have the same controls; MABD_ERR_INPUT names copy and joint.
 mabd_status mabd_model_check_copies(const mabd_model* model, mabd_error* error);
 /// Check that the start pose lies between the stops of every axis (limits.c); MABD_ERR_INPUT names

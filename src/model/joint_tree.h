@@ -15,10 +15,15 @@ typedef struct mabd_joint_tree {
     size_t bytes;
 } mabd_joint_tree;
 
-/// Build the graph of a model and its tree, in O(bodies + joints). MABD_ERR_MEMORY: it holds
-/// nothing.
+/// Build the graph of a model and its tree, in O(bodies + joints). Components of the tree that
+/// springs or couplings connect become one (joint_groups.c). MABD_ERR_MEMORY: it holds nothing.
 mabd_status mabd_joint_tree_init(const mabd_allocator* allocator, const mabd_model* model,
                                  mabd_joint_tree* tree);
+/// Merge the components of a tree that springs or couplings of a model connect: their bodies and
+/// cut joints follow each other in order and cuts; they have no levels. O(bodies + points + axes).
+/// MABD_ERR_MEMORY: the tree is as it was (joint_groups.c).
+mabd_status mabd_joint_tree_merge(const mabd_allocator* allocator, const mabd_model* model,
+                                  mabd_tree* tree);
 /// Free a tree; all zero is allowed.
 void mabd_joint_tree_free(const mabd_allocator* allocator, mabd_joint_tree* tree);
 /// Bytes that a tree holds.

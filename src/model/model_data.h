@@ -42,6 +42,8 @@ typedef struct mabd_control {
     mabd_real max_force;                 // of the drive, may be infinite; 0 = no drive
     const mabd_signal* drive;            // target of a limited servo, or rate; null = none
     mabd_real friction;                  // [N] or [N m]
+    mabd_real friction_speed;            // > 0: smooth friction and pin, no part of the law
+    mabd_pin_def pin;                    // friction 0 = none
 } mabd_control;
 
 /// A motor: a force on a coordinate, no row of the dual system.
@@ -90,6 +92,30 @@ typedef struct mabd_model_force {
     mabd_vec3 force, torque;   // world, or principal frame if body_frame
     const mabd_signal* signal; // null = 1
 } mabd_model_force;
+
+/// A point of a body in its principal frame, or of the world (body_count).
+typedef struct mabd_model_point {
+    int32_t body;
+    mabd_vec3 X; // [m]
+} mabd_model_point;
+
+typedef struct mabd_model_spring {
+    int32_t first, count; // in spring_points
+    int32_t law;          // mabd_spring_law
+    mabd_real stiffness, damping, length;
+} mabd_model_spring;
+
+typedef struct mabd_model_ground {
+    mabd_vec3 point, normal;               // world; unit
+    mabd_real stiffness, damping, tangent; // of each point [N/m], [N s/m], [N s/m]
+    mabd_real friction;
+} mabd_model_ground;
+
+/// sum of ratio x = offset over its axes
+typedef struct mabd_model_coupling {
+    int32_t first, count; // in coupling_axes
+    mabd_real offset;
+} mabd_model_coupling;
 
 typedef struct mabd_model_script {
     int32_t body;
@@ -155,7 +181,10 @@ struct mabd_model {
     int32_t body_count, joint_count, class_count, geom_count, row_set_count, frame_count;
     int32_t coordinate_count; // controls over all joints
     bool laws;                // some row set has laws
+    bool pins;                // some axis has a pin or a friction speed
     int32_t force_count, script_count, signal_count;
+    int32_t spring_count, spring_point_count, node_count, ground_count, ground_point_count;
+    int32_t coupling_count, coupling_axis_count;
     int32_t rigid_row_count;
     mabd_model_class* classes;
     mabd_geom* geoms;
@@ -169,6 +198,13 @@ struct mabd_model {
     mabd_model_frame* frames;
     mabd_row_set* row_sets;
     mabd_model_force* forces; // sorted by body
+    mabd_model_spring* springs;
+    mabd_model_point* spring_points;
+    int32_t* nodes;                  // bodies that are nodes, rising
+    mabd_model_ground* ground;       // (ground_count) one or none
+    mabd_model_point* ground_points; // by body
+    mabd_model_coupling* couplings;
+    mabd_coupling_axis* coupling_axes;
     mabd_model_script* scripts;
     mabd_signal* signals;
     mabd_real* tables; // points of the signals
@@ -210,6 +246,8 @@ MABD_FN const mabd_model_collider* mabd_model_colliders(const mabd_model* m, int
     *count = first[1] - first[0];
     return m->contact.colliders + first[0];
 }
+/// True if a body is a node: a point mass. O(log nodes)
+bool mabd_model_is_node(const mabd_model* m, int32_t body);
 /// Write the bytes of a model into entries MABD_MEMORY_MODEL and MABD_MEMORY_PLAN of bytes.
 void mabd_model_memory(const mabd_model* m, size_t* bytes);
 /// Write "body 'arm'" or "body 3", with copies "copy 17, body 'arm'", for messages. Returns text.

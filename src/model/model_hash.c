@@ -89,6 +89,20 @@ static uint64_t hash_force(uint64_t hash, const mabd_model_force* p) {
 }
 RECORDS_OF(force, mabd_model_force)
 
+static uint64_t hash_spring(uint64_t hash, const mabd_model_spring* p) {
+#define SPRING_FIELD HASH_FIELD
+#include "model/fields.def"
+    return hash;
+}
+RECORDS_OF(spring, mabd_model_spring)
+
+static uint64_t hash_point(uint64_t hash, const mabd_model_point* p) {
+#define POINT_FIELD HASH_FIELD
+#include "model/fields.def"
+    return hash;
+}
+RECORDS_OF(point, mabd_model_point)
+
 static uint64_t hash_script(uint64_t hash, const mabd_model_script* p) {
 #define SCRIPT_FIELD HASH_FIELD
 #include "model/fields.def"

@@ -8,7 +8,8 @@
 #include "scene/store.h"
 
 static bool acts_by_law(const mabd_axis_def* def) {
-    return def->limited || def->max_force > 0 || def->friction > 0 ||
+    const bool dry = (def->friction > 0 || def->pin.friction > 0) && !(def->friction_speed > 0);
+    return def->limited || def->max_force > 0 || dry ||
            def->motor_velocity.kind != MABD_SIGNAL_NONE;
 }
 
@@ -18,7 +19,6 @@ static void fill_law(mabd_model_builder* builder, const mabd_axis_def* def, mabd
     control->limited = def->limited;
     control->lower = def->limited ? def->lower : -(mabd_real)INFINITY;
     control->upper = def->limited ? def->upper : (mabd_real)INFINITY;
-    control->friction = def->friction;
     control->drive_rate = def->motor_velocity.kind != MABD_SIGNAL_NONE;
     if (!control->drive_rate && !(servo && (def->max_force > 0 || def->servo_rigid))) return;
     control->drive =
@@ -57,7 +57,8 @@ static void add_control(mabd_model_builder* builder, const mabd_axis_def* def, m
     const bool rigid = servo && def->servo_rigid && !law;
     const bool needed = set->damped && row.kind == MABD_ROW_VECTOR;
     const mabd_real sum = def->stiffness + kp + def->damping + kd + def->armature;
-    if (!needed && !rigid && !law && sum <= 0) return;
+    const bool friction = def->friction > 0 || def->pin.friction > 0;
+    if (!needed && !rigid && !law && !friction && sum <= 0) return;
     set->control_row[set->control_count] = row;
     mabd_control* control = &set->control[set->control_count++];
     control->rigid = rigid;
@@ -70,6 +71,8 @@ static void add_control(mabd_model_builder* builder, const mabd_axis_def* def, m
     control->spring = def->stiffness;
     control->rest = def->rest;
     control->law = law;
+    control->friction = def->friction, control->friction_speed = def->friction_speed;
+    control->pin = def->pin;
     if (law) fill_law(builder, def, control);
     if (servo && !control->drive) control->servo = mabd_builder_signal(builder, &def->servo);
 }
@@ -155,5 +158,9 @@ void mabd_builder_row_sets(mabd_model_builder* builder) {
         make_set(builder, (mabd_joint)(builder->pair_of[i] % MABD_JOINT_COUNT),
                  k < 0 ? NULL : axes + k, &sets[i]);
         builder->model->laws |= sets[i].laws;
+        for (int32_t r = 0; r < sets[i].control_count; r++) {
+            const mabd_control* c = &sets[i].control[r];
+            builder->model->pins |= c->friction_speed > 0 || c->pin.friction > 0;
+        }
     }
 }

@@ -60,6 +60,12 @@ void mabd_scene_destroy(mabd_scene* scene) {
     mabd_list_free(&allocator, &scene->joints, sizeof(mabd_scene_joint));
     mabd_list_free(&allocator, &scene->axes, sizeof(mabd_scene_axes));
     mabd_list_free(&allocator, &scene->forces, sizeof(mabd_force_def));
+    mabd_list_free(&allocator, &scene->springs, sizeof(mabd_scene_spring));
+    mabd_list_free(&allocator, &scene->spring_points, sizeof(mabd_spring_point));
+    mabd_list_free(&allocator, &scene->nodes, sizeof(int32_t));
+    mabd_list_free(&allocator, &scene->ground_points, sizeof(mabd_spring_point));
+    mabd_list_free(&allocator, &scene->couplings, sizeof(mabd_scene_coupling));
+    mabd_list_free(&allocator, &scene->coupling_axes, sizeof(mabd_coupling_axis));
     mabd_list_free(&allocator, &scene->tables, sizeof(mabd_scene_table));
     mabd_warnings_free(&scene->warnings);
     mabd_names_free(&allocator, &scene->body_names);
@@ -84,6 +90,13 @@ static mabd_status check_force(const mabd_scene* scene, const mabd_subject* subj
     MABD_TRY(mabd_check_finite(subject, "point", 3, def->point));
     MABD_TRY(mabd_check_finite(subject, "force", 3, def->force));
     MABD_TRY(mabd_check_finite(subject, "torque", 3, def->torque));
+    const mabd_real *t = def->torque, *x = def->point;
+    const bool turns = t[0] != 0 || t[1] != 0 || t[2] != 0 || x[0] != 0 || x[1] != 0 || x[2] != 0;
+    if (turns && mabd_scene_is_node(scene, def->body)) {
+        char label[120];
+        return mabd_reject(subject, "%s is a node: it has no torques and no points beside its own",
+                           mabd_store_body_label(scene, def->body, label, sizeof label));
+    }
     return mabd_check_signal(subject, "signal", &def->signal);
 }
 

@@ -76,6 +76,12 @@ static mabd_status check_joints(const copy_work* w) {
     return MABD_OK;
 }
 
+static bool same_ground(const mabd_ground_def* a, const mabd_ground_def* b) {
+    return a->cookie == b->cookie && memcmp(a->point, b->point, sizeof a->point) == 0 &&
+           memcmp(a->normal, b->normal, sizeof a->normal) == 0 && a->stiffness == b->stiffness &&
+           a->damping == b->damping && a->tangent == b->tangent && a->friction == b->friction;
+}
+
 static mabd_status check_surroundings(const copy_work* w) {
     const mabd_scene *a = w->scene, *b = w->copy;
     if (memcmp(a->gravity, b->gravity, sizeof a->gravity) != 0) {
@@ -90,6 +96,7 @@ static mabd_status check_surroundings(const copy_work* w) {
         a->contact.compliance != b->contact.compliance) {
         return differs(w, "how geoms touch is");
     }
+    if (!same_ground(&a->ground, &b->ground)) return differs(w, "the ground is");
     if (a->close_joints != b->close_joints) return differs(w, "closing of joints is");
     return MABD_OK;
 }
@@ -102,6 +109,11 @@ static mabd_status check_like_first(const copy_work* w) {
     }
     if (w->copy->joints.count != w->scene->joints.count / copies) {
         return differs(w, "the number of joints is");
+    }
+    if (w->copy->springs.count != w->scene->springs.count / copies ||
+        w->copy->nodes.count != w->scene->nodes.count / copies ||
+        w->copy->couplings.count != w->scene->couplings.count / copies) {
+        return differs(w, "the number of springs, nodes or couplings is");
     }
     MABD_TRY(check_bodies(w));
     MABD_TRY(check_joints(w));
@@ -236,6 +248,38 @@ static mabd_status stage_forces(const copy_work* w) {
     return MABD_OK;
 }
 
+static void shift_points(int32_t count, int32_t bodies, mabd_spring_point* points) {
+    for (int32_t i = 0; i < count; i++) {
+        if (points[i].body != MABD_WORLD) points[i].body += bodies;
+    }
+}
+
+static mabd_status stage_springs(const copy_work* w) {
+    const mabd_scene* copy = w->copy;
+    mabd_scene_spring* springs;
+    mabd_spring_point *points, *ground;
+    int32_t* nodes;
+    mabd_scene_coupling* couplings;
+    mabd_coupling_axis* axes;
+    STAGE(springs, springs);
+    STAGE(spring_points, points);
+    STAGE(ground_points, ground);
+    STAGE(nodes, nodes);
+    STAGE(couplings, couplings);
+    STAGE(coupling_axes, axes);
+    for (int32_t i = 0; i < copy->springs.count; i++) {
+        springs[i].first += w->scene->spring_points.count;
+    }
+    shift_points(copy->spring_points.count, w->bodies, points);
+    shift_points(copy->ground_points.count, w->bodies, ground);
+    for (int32_t i = 0; i < copy->nodes.count; i++) nodes[i] += w->bodies;
+    for (int32_t i = 0; i < copy->couplings.count; i++) {
+        couplings[i].first += w->scene->coupling_axes.count;
+    }
+    for (int32_t i = 0; i < copy->coupling_axes.count; i++) axes[i].joint += w->joints;
+    return MABD_OK;
+}
+
 static mabd_status stage_pairs(const copy_work* w) {
     mabd_pair_def* pairs;
     STAGE(pairs, pairs);
@@ -278,6 +322,7 @@ static mabd_status take_settings(const copy_work* w) {
     scene->young = copy->young;
     scene->close_joints = copy->close_joints;
     scene->contact = copy->contact;
+    scene->ground = copy->ground;
     return MABD_OK;
 }
 
@@ -289,6 +334,7 @@ static mabd_status stage(copy_work* w) {
     MABD_TRY(stage_scripts(w));
     MABD_TRY(stage_joints(w));
     MABD_TRY(stage_forces(w));
+    MABD_TRY(stage_springs(w));
     MABD_TRY(stage_pairs(w));
     MABD_TRY(stage_members(w));
     return w->scene->copies == 0 ? take_settings(w) : MABD_OK;
@@ -300,6 +346,12 @@ static void commit(const copy_work* w) {
     scene->scripts.count += w->copy->scripts.count;
     scene->joints.count += w->copy->joints.count;
     scene->forces.count += w->copy->forces.count;
+    scene->springs.count += w->copy->springs.count;
+    scene->spring_points.count += w->copy->spring_points.count;
+    scene->ground_points.count += w->copy->ground_points.count;
+    scene->nodes.count += w->copy->nodes.count;
+    scene->couplings.count += w->copy->couplings.count;
+    scene->coupling_axes.count += w->copy->coupling_axes.count;
     scene->pairs.count += w->copy->pairs.count;
     scene->members.count += w->copy->members.count;
     scene->group_count += w->copy->group_count;

@@ -35,6 +35,11 @@ static mabd_status check_ends(const mabd_scene* scene, const mabd_subject* subje
         return mabd_reject(subject, "body %d does not exist (the scene has %d)", (int)ends[i],
                            (int)count);
     }
+    for (int i = 0; i < 2; i++) {
+        if (!mabd_scene_is_node(scene, ends[i])) continue;
+        return mabd_reject(subject, "%s is a node, which no joint holds",
+                           mabd_store_body_label(scene, ends[i], label_a, sizeof label_a));
+    }
     if (a == b) {
         return mabd_reject(subject, "it joins %s to itself",
                            mabd_store_body_label(scene, a, label_a, sizeof label_a));

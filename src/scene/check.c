@@ -328,13 +328,18 @@ mabd_status mabd_check_inertia(const mabd_subject* subject, mabd_motion motion,
 
 // ---- joints ------------------------------------------------------------------------------------
 
-static bool axis_is_free(mabd_joint type, int axis) {
-    static const char* const free_axes[][2] = {
+static const char* const free_axes[][2] = {
 #define X(name, text, translations, rotations) {translations, rotations},
-        MABD_JOINT_LIST(X)
+    MABD_JOINT_LIST(X)
 #undef X
-    };
+};
+
+bool mabd_check_is_free(mabd_joint type, int axis) {
     return strchr(free_axes[type][axis / 3], "xyz"[axis % 3]) != NULL;
+}
+
+bool mabd_check_is_vector(mabd_joint type, int axis) {
+    return axis >= MABD_AXIS_RX && strlen(free_axes[type][1]) == 3;
 }
 
 static mabd_status check_servo(const mabd_subject* subject, const mabd_axis_def* def) {
@@ -371,12 +376,29 @@ static mabd_status check_drive(const mabd_subject* subject, const mabd_axis_def*
     MABD_TRY(mabd_check_signal(subject, "motor velocity", &def->motor_velocity));
     MABD_TRY(check_positive(subject, "max force", def->max_force, true));
     MABD_TRY(check_positive(subject, "friction", def->friction, true));
+    MABD_TRY(check_positive(subject, "friction speed", def->friction_speed, true));
+    if (def->friction_speed > 0 && !(def->friction > 0) && !(def->pin.friction > 0)) {
+        return mabd_reject(subject, "a friction speed needs friction or a pin");
+    }
     if (servo && drive) {
         return mabd_reject(subject, "a servo and a motor velocity: an axis has one of them");
     }
     if (def->max_force > 0 && !servo && !drive) {
         return mabd_reject(subject, "max force needs a servo or a motor velocity");
     }
+    return MABD_OK;
+}
+
+static mabd_status check_pin(const mabd_subject* subject, const mabd_pin_def* pin, bool turns) {
+    MABD_TRY(check_positive(subject, "pin friction", pin->friction, true));
+    MABD_TRY(check_positive(subject, "pin radius", pin->radius, true));
+    MABD_TRY(check_positive(subject, "pin length", pin->length, true));
+    MABD_TRY(check_positive(subject, "pin face", pin->face, true));
+    if (!(pin->friction > 0)) {
+        const bool given = pin->radius > 0 || pin->length > 0 || pin->face > 0;
+        return given ? mabd_reject(subject, "a pin needs friction above 0") : MABD_OK;
+    }
+    if (turns && !(pin->radius > 0)) return mabd_reject(subject, "a pin needs a radius above 0");
     return MABD_OK;
 }
 
@@ -409,11 +431,12 @@ mabd_status mabd_check_axes(const mabd_subject* joint, mabd_joint type,
         subject.part = words[k];
         subject.part_index = -1;
         const bool weighted = axes[k]->weight > 0 && !mabd_store_axis_acts(axes[k]);
-        if (!axis_is_free(type, k) && !weighted) {
+        if (!mabd_check_is_free(type, k) && !weighted) {
             return mabd_reject(&subject, "this axis of a %s joint is locked, nothing can act on it",
                                mabd_joint_name(type));
         }
         MABD_TRY(check_axis(&subject, axes[k]));
+        MABD_TRY(check_pin(&subject, &axes[k]->pin, k >= MABD_AXIS_RX));
     }
     return MABD_OK;
 }

@@ -62,6 +62,10 @@ mabd_status mabd_check_body(const mabd_subject* subject, const mabd_body_def* de
 /// Check that a body of this motion may have these mass properties.
 mabd_status mabd_check_inertia(const mabd_subject* subject, mabd_motion motion,
                                const mabd_inertia* inertia);
+/// True if an axis (mabd_axis) of a joint type is free.
+bool mabd_check_is_free(mabd_joint type, int axis);
+/// True if an axis of a joint type is a component of a rotation vector.
+bool mabd_check_is_vector(mabd_joint type, int axis);
 /// Check the weights of a joint: both are positive.
 mabd_status mabd_check_weights(const mabd_subject* joint, const mabd_joint_def* def);
 /// Check axes (MABD_AXIS_COUNT), entries may be null: only free axes of the joint type have

@@ -7,9 +7,13 @@
 #include "base/warnings.h"
 #include "mabd/scene.h"
 
-#define MABD_BODY_COOKIE    UINT32_C(0x6d61626f)
-#define MABD_JOINT_COOKIE   UINT32_C(0x6d616a6f)
-#define MABD_CONTACT_COOKIE UINT32_C(0x6d61636f)
+#define MABD_BODY_COOKIE     UINT32_C(0x6d61626f)
+#define MABD_JOINT_COOKIE    UINT32_C(0x6d616a6f)
+#define MABD_CONTACT_COOKIE  UINT32_C(0x6d61636f)
+#define MABD_SPRING_COOKIE   UINT32_C(0x6d617370)
+#define MABD_NODE_COOKIE     UINT32_C(0x6d616e6f)
+#define MABD_GROUND_COOKIE   UINT32_C(0x6d616772)
+#define MABD_COUPLING_COOKIE UINT32_C(0x6d617570)
 
 /// What the bodies of one add call share.
 typedef struct mabd_scene_class {
@@ -49,6 +53,18 @@ typedef struct mabd_scene_member {
     int32_t after; // the group replaces earlier pairs, those with an index below this
 } mabd_scene_member;
 
+typedef struct mabd_scene_spring {
+    int32_t first, count; // in scene->spring_points
+    mabd_spring_law law;
+    mabd_real stiffness, damping;
+    mabd_real length; // > 0
+} mabd_scene_spring;
+
+typedef struct mabd_scene_coupling {
+    int32_t first, count; // in scene->coupling_axes
+    mabd_real offset;
+} mabd_scene_coupling;
+
 typedef struct mabd_param_entry {
     char *name, *value, *fallback, *unit, *meaning; // owned
 } mabd_param_entry;
@@ -75,6 +91,13 @@ struct mabd_scene {
     mabd_list joints;        // mabd_scene_joint
     mabd_list axes;          // mabd_scene_axes
     mabd_list forces;        // mabd_force_def
+    mabd_list springs;       // mabd_scene_spring
+    mabd_list spring_points; // mabd_spring_point
+    mabd_list nodes;         // int32_t bodies that are nodes, rising
+    mabd_ground_def ground;  // cookie 0 = none; points are in ground_points
+    mabd_list ground_points; // mabd_spring_point
+    mabd_list couplings;     // mabd_scene_coupling
+    mabd_list coupling_axes; // mabd_coupling_axis
     mabd_list tables;        // blocks of signal tables: mabd_scene_table
     mabd_names body_names, joint_names; // of the first copy, if it holds copies
     int32_t copies;                     // 0 = it holds bodies of its own
@@ -93,6 +116,9 @@ static inline mabd_real mabd_scene_class_young(const mabd_scene* scene,
                                                const mabd_scene_class* body_class) {
     return body_class->young > 0 ? body_class->young : scene->young;
 }
+
+/// True if a body is a node (mabd_scene_add_node).
+bool mabd_scene_is_node(const mabd_scene* scene, int32_t body);
 
 /// A copy of a zero-terminated text in the scene's allocator; null if out of memory.
 char* mabd_scene_copy_text(const mabd_scene* scene, const char* text);

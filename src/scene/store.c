@@ -243,7 +243,8 @@ int32_t mabd_store_commit_class(mabd_scene* scene, const mabd_scene_class* added
 bool mabd_store_axis_acts(const mabd_axis_def* def) {
     return def->stiffness > 0 || def->damping > 0 || def->armature > 0 ||
            def->servo.kind != MABD_SIGNAL_NONE || def->motor.kind != MABD_SIGNAL_NONE ||
-           def->motor_velocity.kind != MABD_SIGNAL_NONE || def->limited || def->friction > 0;
+           def->motor_velocity.kind != MABD_SIGNAL_NONE || def->limited || def->friction > 0 ||
+           def->pin.friction > 0;
 }
 
 bool mabd_store_make_axes(const mabd_joint_def* def, mabd_scene_axes* axes) {
@@ -272,7 +273,10 @@ static bool axis_equal(const mabd_axis_def* a, const mabd_axis_def* b) {
            a->servo_stiffness == b->servo_stiffness && a->servo_damping == b->servo_damping &&
            a->limited == b->limited && a->lower == b->lower && a->upper == b->upper &&
            a->max_force == b->max_force && a->friction == b->friction &&
-           mabd_signal_equal(&a->servo, &b->servo) && mabd_signal_equal(&a->motor, &b->motor) &&
+           a->friction_speed == b->friction_speed && a->pin.friction == b->pin.friction &&
+           a->pin.radius == b->pin.radius && a->pin.length == b->pin.length &&
+           a->pin.face == b->pin.face && mabd_signal_equal(&a->servo, &b->servo) &&
+           mabd_signal_equal(&a->motor, &b->motor) &&
            mabd_signal_equal(&a->motor_velocity, &b->motor_velocity);
 }
 

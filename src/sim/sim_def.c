@@ -168,6 +168,11 @@ uint32_t mabd_model_needs(const mabd_model* m) {
     if (m->laws) needs |= MABD_CAN_STOPS;
     if (m->script_count > 0) needs |= MABD_CAN_SCRIPTS;
     if (m->copy_count > 0) needs |= MABD_CAN_BATCH;
+    if (m->spring_count > 0) needs |= MABD_CAN_SPRINGS;
+    if (m->node_count > 0) needs |= MABD_CAN_NODES;
+    if (m->ground_count > 0) needs |= MABD_CAN_GROUND;
+    if (m->coupling_count > 0) needs |= MABD_CAN_COUPLINGS;
+    if (m->pins) needs |= MABD_CAN_PINS;
     return needs;
 }
 

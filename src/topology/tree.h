@@ -30,15 +30,16 @@
 
 typedef struct mabd_tree_component {
     mabd_component kind;
-    int32_t body_first, body_count;   // in order; the root is the last one
-    int32_t level_first, level_count; // in level_start; the root's level is the last one
-    int32_t cut_first, cut_count;     // in cuts; one cut joint for each independent cycle
-    int32_t joint_count;              // joints with rows, those to the ground included
-    int32_t inner_count;              // joints between two moving bodies
-    int32_t max_degree;               // most joints on one body
-    int64_t row_count;                // rows of all its joints
-    int64_t cut_rows;                 // rows of its cut joints
-    bool cycles_meet;                 // some joint lies on two cycles
+    int32_t body_first, body_count;    // in order; the root is the last one
+    int32_t level_first, level_count;  // in level_start; the root's level is the last one
+    int32_t cut_first, cut_count;      // in cuts; one cut joint for each independent cycle
+    int32_t joint_count;               // joints with rows, those to the ground included
+    int32_t inner_count;               // joints between two moving bodies
+    int32_t max_degree;                // most joints on one body
+    int64_t row_count;                 // rows of all its joints
+    int64_t cut_rows;                  // rows of its cut joints
+    bool cycles_meet;                  // some joint lies on two cycles
+    int32_t extra_rows, extra_borders; // of what else couples its bodies: zero here, for its users
 } mabd_tree_component;
 
 typedef struct mabd_tree {

@@ -36,14 +36,52 @@ static inline void redmax_case_forces(mabd_scene* scene, int32_t bodies, uint64_
     rig_check(mabd_scene_set_wind(scene, direction, &strength, &error), &error, "wind");
 }
 
-/// Build a case. forces: with loads, drag and wind.
-static inline redmax_case redmax_case_make(const random_scene_def* def, bool forces) {
+/// Loads of a case: none, forces of the world with drag and wind, or springs and ground besides.
+typedef enum redmax_loads { REDMAX_FREE, REDMAX_FORCES, REDMAX_SPRINGS } redmax_loads;
+
+/// Add springs of all laws, from a body to the world, between bodies and over a body between, and a
+/// ground in the middle of the points of the bodies, on which some stick and some slip.
+static inline void redmax_case_springs(mabd_scene* scene, int32_t bodies, uint64_t* state) {
+    mabd_error error = {0};
+    mabd_spring_point corner[64];
+    int32_t corners = 0;
+    for (int32_t i = 0; i < bodies; i++) {
+        mabd_spring_point points[3];
+        mabd_spring_def spring = mabd_default_spring_def();
+        spring.points = points, spring.point_count = 2 + (i % 4 == 2);
+        spring.law = (mabd_spring_law)(i % 3);
+        spring.stiffness = 200, spring.damping = 7;
+        spring.length = spring.law == MABD_SPRING_CABLE ? (mabd_real)0.1 : (mabd_real)0.7;
+        for (int k = 0; k < 3; k++) {
+            points[k].body = k == 0 ? i : k == 1 && i % 2 == 0 ? MABD_WORLD : (i + k) % bodies;
+            for (int c = 0; c < 3; c++) points[k].point[c] = 2 * random_real(state);
+        }
+        if (points[0].body != points[1].body) {
+            rig_check(mabd_scene_add_spring(scene, &spring, &error), &error, "spring");
+        }
+        for (int k = 0; k < 2 && corners < 64; k++) {
+            corner[corners].body = i;
+            for (int c = 0; c < 3; c++) corner[corners].point[c] = random_real(state);
+            corners++;
+        }
+    }
+    mabd_ground_def ground = mabd_default_ground_def();
+    ground.points = corner, ground.point_count = corners;
+    ground.normal[0] = (mabd_real)0.3, ground.stiffness = 300, ground.damping = 20;
+    ground.tangent = 60, ground.friction = (mabd_real)0.4;
+    rig_check(mabd_scene_set_ground(scene, &ground, &error), &error, "ground");
+}
+
+/// Build a case.
+static inline redmax_case redmax_case_make(const random_scene_def* def, redmax_loads loads) {
+    const bool forces = loads != REDMAX_FREE;
     redmax_case c = {.state = def->seed * 77 + 5};
     mabd_error error = {0};
     const mabd_real gravity[3] = {1, -2, (mabd_real)-9.81};
     mabd_scene* scene = random_scene(def);
     rig_check(mabd_scene_set_gravity(scene, gravity, &error), &error, "gravity");
     if (forces) redmax_case_forces(scene, def->bodies, &c.state);
+    if (loads == REDMAX_SPRINGS) redmax_case_springs(scene, def->bodies, &c.state);
     c.model = rig_model(scene);
     for (int32_t i = 0; forces && i < c.model->class_count; i++) {
         c.model->classes[i].material.drag = (mabd_real)0.5 * (mabd_real)(i % 3);

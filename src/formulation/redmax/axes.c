@@ -8,8 +8,8 @@
 //   vertical       q = x_star in place of its equation of motion; the residual r left there is the
 //                  force of the law
 //
-// A component of the rotation vector theta of a ball is held in the same way: dtheta = Y dq, and the
-// equations of motion of the three freedoms are taken to forces on theta, Y^-T r (factor.c). Their
+// A component of the rotation vector theta of a ball is held in the same way: dtheta = Y dq, and
+// the equations of motion of the three freedoms are taken to forces on theta, Y^-T r (factor.c). Their
 // force on the held component is `push` of its freedom, so that its geometric stiffness is in H.
 //
 // After each linear solve the branches move to those that the solution is on, and the solve is
@@ -279,7 +279,7 @@ bool mabd_redmax_move_axes(const mabd_redmax_solve* s, bool first, int32_t* link
     if (holds_some(s)) {
         mabd_redmax_multiply_forces(s, mabd_redmax_stage_weights(s->gamma), sim->step,
                                     sim->reaction);
-        if (s->part->cut_count > 0) mabd_redmax_subtract_border(s, false, sim->reaction);
+        if (s->part->border_count > 0) mabd_redmax_subtract_border(s, false, sim->reaction);
     }
     for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
         mabd_redmax_law* law = &sim->laws[i];
@@ -421,7 +421,7 @@ static bool release_pulling(const mabd_redmax_solve* s, const mabd_real* y) {
 static mabd_status solve_impact(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     mabd_real* rows = sim->loops.step + s->part->row_first;
-    if (s->part->cut_count == 0) {
+    if (s->part->row_count == 0) {
         mabd_redmax_apply(s, sim->step, sim->step);
         return MABD_OK;
     }
@@ -450,7 +450,7 @@ void mabd_redmax_take_impacts(const mabd_redmax_solve* own, mabd_redmax_node* no
         if (mabd_redmax_factor(&s, mass, &link) != MABD_OK) return; // the next step goes on
         if (solve_impact(&s) != MABD_OK) return;
         mabd_redmax_multiply_forces(&s, mass, sim->step, sim->reaction);
-        if (s.part->cut_count > 0) mabd_redmax_subtract_border(&s, true, sim->reaction);
+        if (s.part->row_count > 0) mabd_redmax_subtract_border(&s, true, sim->reaction);
     } while (release_pulling(&s, sim->reaction));
     const int32_t end = s.part->freedom_first + s.part->freedom_count;
     for (int32_t k = s.part->freedom_first; k < end; k++) node->v[k] += sim->step[k];

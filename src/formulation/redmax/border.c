@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Newton system of a part with loops: H of the tree (factor.c) with a border of rows and of
-// relative motions p (loops.c), y = (lambda, p):
+// The Newton system of a part with loops, couplings or springs between links: H of the tree
+// (factor.c) with a border of rows (loops.c, couplings.c), of relative motions p (loops.c) and of
+// changes of forces (springs.c), y = (lambda, p):
 //
 //   | H  -U | | dq |   | -r |       U  wrenches of a unit of y on the links
 //   | L   e | | dy | = | -C |       L  rows by the variations of the links;  e = 0, or -1 for p
@@ -19,6 +20,7 @@
 
 #include "dual/dense_lu.h"
 #include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_springs.h"
 #include "rigid/refine.h"
 
 #include <math.h>
@@ -83,6 +85,10 @@ static void pull_link(const mabd_redmax_sim* sim, int32_t link, mabd_spatial F, 
 static void pull_as(const bordered* w, int32_t at, mabd_real y, bool rows, mabd_real* b) {
     const mabd_redmax_border* border = &w->borders[at];
     if (y == 0) return;
+    if (border->coupling) {
+        mabd_redmax_pull_coupling(w->s->sim, border->coupling, y, rows, b);
+        return;
+    }
     pull_link(w->s->sim, border->a, mabd_sp_scale(y, border->on_a), rows, b);
     pull_link(w->s->sim, border->b, mabd_sp_scale(y, border->on_b), rows, b);
 }
@@ -91,9 +97,13 @@ static void pull(const bordered* w, int32_t at, mabd_real y, mabd_real* b) {
     pull_as(w, at, y, true, b);
 }
 
-// Row `at` of L at the variations of the last solve.
-static mabd_real read_row(const bordered* w, int32_t at) {
+// Row `at` of L at the variations of the last solve, whose solution is dq.
+static mabd_real read_row(const bordered* w, int32_t at, const mabd_real* dq) {
     const mabd_redmax_border* border = &w->borders[at];
+    if (border->coupling) {
+        const mabd_real sum = mabd_redmax_coupled(w->s->sim, border->coupling, dq);
+        return w->mass ? sum : border->weight * sum;
+    }
     const int32_t link[2] = {border->a, border->b};
     const mabd_spatial on[2] = {border->on_a, border->on_b};
     const mabd_spatial rate[2] = {border->rate_a, border->rate_b};
@@ -125,9 +135,10 @@ static void fill_matrix(const bordered* w) {
         mabd_redmax_apply(w->s, b, b);
         for (int32_t r = 0; r < w->n; r++) {
             const mabd_real own = r == c && !w->mass ? w->borders[r].own : 0;
-            w->matrix[(size_t)r * n + (size_t)c] = read_row(w, r) + own;
+            w->matrix[(size_t)r * n + (size_t)c] = read_row(w, r, b) + own;
         }
     }
+    if (!w->mass) mabd_redmax_spring_border(w->s, w->n, w->matrix);
 }
 
 // Mean diagonal entry of the rows; 1 if they have no effect at all.
@@ -221,7 +232,7 @@ void mabd_redmax_border_solve(const mabd_redmax_solve* s) {
     for (int32_t r = 0; r < w.n; r++) y[r] = r < rows ? loops->force[row + r] : 0;
     multiply(&w, y, rhs);
     for (int32_t r = 0; r < w.n; r++) {
-        rhs[r] -= read_row(&w, r) + (r < rows ? loops->gap[row + r] : 0);
+        rhs[r] -= read_row(&w, r, loops->pull) + (r < rows ? loops->gap[row + r] : 0);
     }
     solve_border(&w);
     for (int32_t r = 0; r < rows; r++) {
@@ -238,7 +249,8 @@ void mabd_redmax_mass_solve(const mabd_redmax_solve* s, mabd_real* x, mabd_real*
     const size_t first = (size_t)s->part->freedom_first, at = (size_t)s->part->border_first;
     memcpy(loops->pull + first, x + first, (size_t)s->part->freedom_count * sizeof *x);
     mabd_redmax_apply(s, loops->pull, loops->pull);
-    for (int32_t r = 0; r < w.n; r++) loops->rhs[at + (size_t)r] = c[r] - read_row(&w, r);
+    for (int32_t r = 0; r < w.n; r++)
+        loops->rhs[at + (size_t)r] = c[r] - read_row(&w, r, loops->pull);
     solve_border(&w);
     for (int32_t r = 0; r < w.n; r++) {
         c[r] = loops->y[at + (size_t)r];

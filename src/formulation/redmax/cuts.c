@@ -29,6 +29,7 @@ static void count_component(const mabd_model* m, const mabd_tree* tree,
         n->loop_links += (m->body_motion[joint->a] == MABD_MOTION_DYNAMIC) +
                          (m->body_motion[joint->b] == MABD_MOTION_DYNAMIC);
     }
+    n->rows += c->extra_rows, borders += c->extra_rows + c->extra_borders;
     n->cuts += c->cut_count, n->borders += borders;
     n->matrix += (size_t)borders * (size_t)borders;
 }
@@ -95,5 +96,5 @@ void mabd_redmax_lay_out_loops(mabd_redmax_loops* loops, const mabd_redmax_count
     TAKE(pivot, n->borders);
     TAKE(matrix, n->matrix);
     TAKE(factor, n->matrix);
-    TAKE(pull, n->cuts > 0 ? n->freedoms : 0);
+    TAKE(pull, n->borders > 0 ? n->freedoms : 0);
 }

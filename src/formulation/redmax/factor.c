@@ -32,6 +32,7 @@
 // dJ/dq and dJ'/dq, n^3 numbers, and factors a dense H.)
 
 #include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_springs.h"
 
 #include "formulation/redmax/small_lu.h"
 
@@ -68,6 +69,7 @@ void mabd_redmax_local(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
     }
     mabd_redmax_load_derivatives(s, i, N);
     if (link->loop >= 0) mabd_redmax_subtract_own(sim, i, N);
+    if (link->spring >= 0 && !s->pull) mabd_redmax_subtract_springs(sim, i, N);
 }
 
 // Terms of B that the derivatives of S of a ball add: dS.v, dS.a + d2S(v, v), S' along column k.
@@ -289,6 +291,7 @@ mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w
     const int n = mabd_redmax_width(s->part);
     const size_t size = 6 * MABD_VARIATION;
     if (s->part->cut_count > 0) mabd_redmax_border_derivatives(s);
+    if (s->part->spring_count > 0 && !s->pull) mabd_redmax_spring_derivatives(s);
     for (int32_t i = first; i < end; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         mabd_redmax_local(s, i, sim->N + size * (size_t)i);

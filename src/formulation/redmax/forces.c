@@ -10,7 +10,7 @@
 //
 //   f = -d (v + w x c - R'u)     df = -d (dv - c x dw) + d [R'u] xi_w
 
-#include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/redmax_springs.h"
 #include "formulation/redmax/start_pull.h"
 #include "rigid/geometric.h"
 #include "scene/signal.h"
@@ -78,7 +78,8 @@ mabd_spatial mabd_redmax_load(const mabd_redmax_solve* s, int32_t i) {
     const mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
     if (s->pull) return mabd_redmax_pull_load(s, i);
-    const load_sum sum = loads(s, i, false);
+    load_sum sum = loads(s, i, false);
+    if (sim->model->ground_count > 0) sum.F = mabd_sp_add(sum.F, mabd_redmax_ground_load(s, i));
     if (!(link->drag > 0)) return sum.F;
     const mabd_vec3 c = link->principal.p;
     const mabd_vec3 v = mabd_v3_add(sim->V[i].v, mabd_v3_cross(sim->V[i].w, c));
@@ -95,6 +96,29 @@ static void subtract(mabd_real* N, int row, int column, mabd_mat3 M) {
     }
 }
 
+void mabd_redmax_subtract_turn(mabd_vec3 x, mabd_vec3 l, mabd_real* N) {
+    const mabd_mat3 turn = mabd_m3_skew(l);
+    subtract(N, 0, 12, mabd_m3_skew_product(x, turn));
+    subtract(N, 3, 12, turn);
+}
+
+// dl = K (xi_v - [x] xi_w) + D (dv - [x] dw - [v + w x x] xi_w) and its moment.
+void mabd_redmax_subtract_point(mabd_vec3 x, mabd_spatial V, mabd_mat3 K, mabd_mat3 D,
+                                mabd_real* N) {
+    const mabd_mat3 arm = mabd_m3_skew(x);
+    const mabd_mat3 speed = mabd_m3_skew(mabd_v3_add(V.v, mabd_v3_cross(V.w, x)));
+    const mabd_mat3 none = mabd_m3_axpy(-1, arm, arm);
+    const mabd_mat3 by_w = mabd_m3_axpy(-1, mabd_m3_product(D, arm), none);
+    mabd_mat3 by_turn = mabd_m3_axpy(-1, mabd_m3_product(K, arm), none);
+    by_turn = mabd_m3_axpy(-1, mabd_m3_product(D, speed), by_turn);
+    const mabd_mat3 by[4] = {by_w, D, by_turn, K};
+    const int at[4] = {0, 3, 12, 15};
+    for (int k = 0; k < 4; k++) {
+        subtract(N, 0, at[k], mabd_m3_product(arm, by[k]));
+        subtract(N, 3, at[k], by[k]);
+    }
+}
+
 void mabd_redmax_load_derivatives(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
     const mabd_redmax_link* link = &s->sim->links[i];
     if (s->pull) {
@@ -106,6 +130,7 @@ void mabd_redmax_load_derivatives(const mabd_redmax_solve* s, int32_t i, mabd_re
         subtract(N, 0, 12, sum.moment);
         subtract(N, 3, 12, sum.force);
     }
+    if (s->sim->model->ground_count > 0) mabd_redmax_ground_derivatives(s, i, N);
     if (!(link->drag > 0)) return;
     const mabd_real d = link->drag;
     const mabd_mat3 c = mabd_m3_skew(link->principal.p), zero = mabd_m3_axpy(-1, c, c);

@@ -14,11 +14,11 @@
 // limit with the power of the stages, that of limited ones with what it can be, limit times way.
 // Stops and friction only take energy.
 //
-//   E = sum of V'MV/2 + I q'^2/2 + k q^2/2 - f q - m g.c - F.x
+//   E = sum of V'MV/2 + I q'^2/2 + k q^2/2 - f q - m g.c - F.x + springs + ground
 
 #include "formulation/redmax/redmax_sim.h"
 
-#include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/redmax_springs.h"
 #include "scene/signal.h"
 
 static mabd_real dot_world(const mabd_frame* W, mabd_vec3 point, mabd_vec3 force) {
@@ -70,20 +70,22 @@ static mabd_real law_potential(const mabd_redmax_solve* s, const mabd_redmax_nod
     return sum;
 }
 
-mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node,
+mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node, mabd_real time,
                              mabd_real* kinetic) {
     mabd_redmax_sim* sim = s->sim;
     mabd_real sum = 0;
-    s->from_node = node;
+    s->from_node = node, s->stored = 0;
     mabd_redmax_load_node(s, node);
     mabd_redmax_velocities(s);
     *kinetic = mabd_redmax_kinetic(s);
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         if (link->body >= 0) sum += body_potential(s, i);
+        if (sim->model->ground_count > 0) s->stored += mabd_redmax_ground_energy(sim, i);
         sum += law_potential(s, node, link, kinetic);
     }
-    return sum + *kinetic;
+    if (s->part->spring_count > 0) s->stored += mabd_redmax_spring_energy(sim, s->part, time);
+    return sum + s->stored + *kinetic;
 }
 
 // Power of the torques and turning forces on a link.

@@ -65,6 +65,7 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(Sv, links);
     TAKE(S, freedoms);
     mabd_redmax_lay_out_loops(&sim->loops, n, arena);
+    mabd_redmax_lay_out_springs(sim, n, arena);
 }
 
 static void lay_out_factor(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
@@ -105,6 +106,7 @@ static mabd_status build(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
 mabd_status mabd_redmax_prepare(mabd_redmax_sim* sim) {
     mabd_joint_tree graph;
     MABD_TRY(mabd_joint_tree_init(&sim->allocator, sim->model, &graph));
+    mabd_redmax_count_springs(sim->model, &graph.tree);
     const mabd_status status = build(sim, &graph);
     mabd_joint_tree_free(&sim->allocator, &graph);
     return status;

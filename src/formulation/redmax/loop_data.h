@@ -4,6 +4,7 @@
 #pragma once
 
 #include "formulation/redmax/spatial.h"
+#include "model/model_data.h"
 
 /// A joint that is not in the tree.
 typedef struct mabd_redmax_cut {
@@ -18,10 +19,12 @@ typedef struct mabd_redmax_cut {
 /// which may be -1.
 typedef struct mabd_redmax_border {
     int32_t a, b;
-    mabd_spatial on_a, on_b;     // wrenches of a unit
-    mabd_spatial rate_a, rate_b; // row: coefficients of the variations dV
-    mabd_spatial pose_a, pose_b; // of xi
-    mabd_real own;               // diagonal entry
+    mabd_spatial on_a, on_b;             // wrenches of a unit
+    mabd_spatial rate_a, rate_b;         // row: coefficients of the variations dV
+    mabd_spatial pose_a, pose_b;         // of xi
+    mabd_real own;                       // diagonal entry
+    const mabd_model_coupling* coupling; // null = none; else forces and row are those of its
+    mabd_real weight;                    // freedoms, the row times this
 } mabd_redmax_border;
 
 /// Rows and borders of all parts.

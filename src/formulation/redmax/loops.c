@@ -131,6 +131,7 @@ void mabd_redmax_rows(const mabd_redmax_solve* s) {
         mabd_rigid_joint_rows(&view, set->rigid_count, set->rigid, NULL, C, J);
         for (int32_t r = 0; r < cut->row_count; r++) write_row(s, cut, side, &J[r], r, C[r]);
     }
+    mabd_redmax_coupling_rows(s);
 }
 
 void mabd_redmax_pull_rows(const mabd_redmax_solve* s) {
@@ -150,7 +151,7 @@ void mabd_redmax_pull_rows(const mabd_redmax_solve* s) {
 
 mabd_real mabd_redmax_largest_gap(const mabd_redmax_solve* s, int32_t* joint) {
     const mabd_redmax_loops* loops = &s->sim->loops;
-    mabd_real most = 0;
+    mabd_real most = mabd_redmax_coupling_gap(s, joint);
     for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
         const mabd_redmax_cut* cut = &loops->cuts[i];
         for (int32_t r = cut->row_first; r < cut->row_first + cut->row_count; r++) {
@@ -360,6 +361,7 @@ static mabd_real side_acceleration(const mabd_redmax_sim* sim, int32_t link, mab
 
 void mabd_redmax_row_accelerations(const mabd_redmax_solve* s, mabd_real* out) {
     const mabd_redmax_sim* sim = s->sim;
+    for (int32_t r = 0; r < s->part->row_count; r++) out[r] = 0; // those of couplings stay
     for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
         const mabd_redmax_cut* cut = &sim->loops.cuts[i];
         loop_joint j;

@@ -9,6 +9,7 @@
 // leaves out what the motion of the links adds to the accelerations.)
 
 #include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_springs.h"
 
 #include <string.h>
 
@@ -208,13 +209,15 @@ void mabd_redmax_residual(const mabd_redmax_solve* s) {
         accelerate_link(sim, i);
         sim->F[i] = own_wrench(s, i);
     }
-    if (s->part->cut_count > 0) mabd_redmax_pull_rows(s);
+    if (s->part->row_count > 0) mabd_redmax_pull_rows(s);
+    if (s->part->spring_count > 0 && !s->pull) mabd_redmax_pull_springs(s);
     for (int32_t i = end - 1; i >= first; i--) {
         const int32_t parent = sim->links[i].parent;
         write_residual(s, i);
         if (parent < 0) continue;
         sim->F[parent] = mabd_sp_add(sim->F[parent], mabd_frame_to_parent(&sim->E[i], sim->F[i]));
     }
+    mabd_redmax_pull_couplings(s);
 }
 
 mabd_real mabd_redmax_kinetic(const mabd_redmax_solve* s) {

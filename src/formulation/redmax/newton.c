@@ -64,7 +64,7 @@ static mabd_status solve_branches(const mabd_redmax_solve* s) {
     s->report->seconds[MABD_REDMAX_FACTOR] += factored - clock;
     if (status != MABD_OK) return fail(s, status, link, "the inertia vanishes at");
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) sim->step[k] = -sim->rows[k];
-    if (s->part->cut_count == 0) {
+    if (s->part->border_count == 0) {
         mabd_redmax_apply(s, sim->step, sim->step);
     } else if (mabd_redmax_border_factor(s) == MABD_OK) {
         mabd_redmax_border_solve(s);
@@ -98,7 +98,7 @@ static void set_weights(const mabd_redmax_solve* s) {
             s->part->law_count > 0 ? sim->stiff[k] : sim->D[3 * (size_t)k + own];
         sim->weight[k] = sim->freedoms[k].prescribed ? 0 : 1 / (mabd_real)fabs(pivot);
     }
-    if (s->part->cut_count > 0) mabd_redmax_set_row_weights(s);
+    if (s->part->row_count > 0) mabd_redmax_set_row_weights(s);
 }
 
 static mabd_real merit(const mabd_redmax_solve* s) {
@@ -236,7 +236,7 @@ mabd_status mabd_redmax_newton_once(const mabd_redmax_solve* s) {
 static mabd_status solve_accelerations(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     mabd_real* rows = sim->loops.force + s->part->row_first;
-    if (s->part->cut_count == 0) {
+    if (s->part->row_count == 0) {
         mabd_redmax_apply(s, sim->step, sim->a);
         return MABD_OK;
     }

@@ -29,6 +29,18 @@ static mabd_status refuse(const mabd_model* m, int32_t joint, const char* what, 
                         mabd_model_joint_label(m, joint, label, sizeof label));
 }
 
+// Couplings need the coordinates of their joints, which those that close loops do not have.
+static mabd_status check_couplings(const mabd_model* m, const mabd_tree* tree, mabd_error* error) {
+    for (int32_t i = 0; i < m->coupling_axis_count; i++) {
+        for (int32_t k = 0; k < tree->cut_count; k++) {
+            if (tree->cuts[k] != m->coupling_axes[i].joint) continue;
+            return refuse(m, tree->cuts[k], "couplings on the axis of a joint that closes a loop",
+                          error);
+        }
+    }
+    return MABD_OK;
+}
+
 // Cut joints have their rigid rows and nothing on their axes.
 static mabd_status check_tree(const mabd_model* m, mabd_error* error) {
     mabd_joint_tree graph;
@@ -41,8 +53,9 @@ static mabd_status check_tree(const mabd_model* m, mabd_error* error) {
         const mabd_row_set* set = &m->row_sets[m->joints[graph.tree.cuts[i]].row_set];
         if (mabd_redmax_cut_refuses(set, &what)) bad = graph.tree.cuts[i];
     }
+    const mabd_status status = check_couplings(m, &graph.tree, error);
     mabd_joint_tree_free(&m->allocator, &graph);
-    return bad < 0 ? MABD_OK : refuse(m, bad, what, error);
+    return bad < 0 ? status : refuse(m, bad, what, error);
 }
 
 static mabd_status check_controls(const mabd_model* m, const mabd_sim_def* def, int32_t joint,

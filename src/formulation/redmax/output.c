@@ -6,7 +6,7 @@
 
 #include "formulation/redmax/redmax_sim.h"
 
-#include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/redmax_springs.h"
 #include "rigid/joint_coordinates.h"
 #include "rigid/measure.h"
 #include "rigid/rigid_output.h"
@@ -139,6 +139,10 @@ mabd_measure mabd_redmax_measure(const void* self) {
     mabd_redmax_place_now(sim);
     for (int32_t i = 0; i < sim->link_count; i++) {
         if (sim->links[i].body >= 0) measure_body(sim, i, &sum);
+        if (sim->model->ground_count > 0) sum.out.spring += mabd_redmax_ground_energy(sim, i);
+    }
+    for (int32_t p = 0; p < sim->part_count; p++) {
+        sum.out.spring += mabd_redmax_spring_energy(sim, &sim->parts[p], sim->time);
     }
     measure_laws(sim, &sum);
     measure_joints(sim, &sum.out.gap, &sum.out.angle_error, &sum.out.worst_joint);

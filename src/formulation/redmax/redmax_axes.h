@@ -29,8 +29,8 @@ bool mabd_redmax_meets_stop(const mabd_redmax_sim* sim, const mabd_redmax_part* 
 /// True if the force or rate of some axis jumps between the branch of the state and that of the
 /// last solve.
 bool mabd_redmax_changed_branch(const mabd_redmax_solve* s);
-/// True if a step whose branches before it are not known sets a rate: that of a drive or rigid servo
-/// without limit, which the state does not have.
+/// True if a step whose branches before it are not known sets a rate: that of a drive or rigid
+/// servo without limit, which the state does not have.
 bool mabd_redmax_starts_drive(const mabd_redmax_solve* s);
 /// Keep the branches of a step that succeeded.
 void mabd_redmax_keep_branches(mabd_redmax_sim* sim);

@@ -25,6 +25,7 @@
 #include "base/warnings.h"
 #include "formulation/redmax/ball_chart.h"
 #include "formulation/redmax/loop_data.h"
+#include "formulation/redmax/spring_data.h"
 #include "mabd/sim.h"
 #include "math/quat.h"
 #include "model/model_data.h"
@@ -62,6 +63,7 @@ typedef struct mabd_redmax_link {
     int32_t first, count;   // freedoms
     int32_t ball;           // number among balls, -1 = no ball
     int32_t loop;           // number among links with cut joints, -1 = none
+    int32_t spring;         // number among links with springs, -1 = none
     bool reversed;          // the tree reaches the joint from body b
     bool laws;              // a ball with springs, dampers, armature, servos or motors
     bool last;              // of its string
@@ -132,16 +134,19 @@ typedef struct mabd_redmax_part {
     int32_t row_first, row_count;       // their rows
     int32_t border_first, border_count; // rows and relative motions
     size_t matrix_first;
-    mabd_axis_stalls stalls; // of the search for branches
-    bool has_branches;       // sim->branch is known
-    bool poses;              // forces depend on poses: variations have 18 entries, else 12
-    bool driven;             // has prescribed freedoms or forces that turn with a body
-    mabd_real reach;         // weight times length of its longest branch [J]
-    mabd_real peak;          // largest kinetic energy so far [J]
-    bool has_history;        // `last` is one step before `now`: BDF2 may use it
-    bool history_after;      // value after the step that is being taken
-    mabd_integrator taken;   // method of the last step
-    bool divided;            // the last step was taken in parts
+    int32_t spring_first, spring_count;
+    int32_t spring_border;                  // behind the last border of its springs
+    int32_t coupling_first, coupling_count; // their rows are the last ones of row_count
+    mabd_axis_stalls stalls;                // of the search for branches
+    bool has_branches;                      // sim->branch is known
+    bool poses;            // forces depend on poses: variations have 18 entries, else 12
+    bool driven;           // has prescribed freedoms or forces that turn with a body
+    mabd_real reach;       // weight times length of its longest branch [J]
+    mabd_real peak;        // largest kinetic energy so far [J]
+    bool has_history;      // `last` is one step before `now`: BDF2 may use it
+    bool history_after;    // value after the step that is being taken
+    mabd_integrator taken; // method of the last step
+    bool divided;          // the last step was taken in parts
     mabd_real peak_after;
 } mabd_redmax_part;
 
@@ -164,6 +169,7 @@ typedef struct mabd_redmax_solve {
     mabd_real from, h;  // the step or part of a step that the stage belongs to [s]
     mabd_real time;     // of the stage
     mabd_real gamma;    // v = (q - q_b)/gamma, a = (v - v_b)/gamma
+    mabd_real stored;   // in springs and ground, at the last energy [J]
     mabd_real law_work; // of drives without limit over the step [J]
     bool watches;       // notes jumps of laws
     bool jumped;        // the force or rate of a law has jumped
@@ -226,6 +232,8 @@ typedef struct mabd_redmax_sim {
     mabd_real* rk;                        // (freedoms x 2 x 7) slopes of rk45
     mabd_redmax_ball* balls;
     mabd_redmax_loops loops; // lambda is state
+    mabd_redmax_springs springs;
+    mabd_redmax_couplings couplings;
     // links: frames, motion, wrench, vectors of a solve
     mabd_frame *E, *world;
     mabd_spatial *V, *A, *F, *XV, *XA, *Sv;

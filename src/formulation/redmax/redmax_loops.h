@@ -29,6 +29,23 @@ mabd_real mabd_redmax_largest_gap(const mabd_redmax_solve* s, int32_t* joint);
 /// True if a cut joint needs what rows do not have; *what names it (loops.c).
 bool mabd_redmax_cut_refuses(const mabd_row_set* set, const char** what);
 
+/// Sum of ratio x over the freedoms of a coupling (couplings.c).
+mabd_real mabd_redmax_coupled(const mabd_redmax_sim* sim, const mabd_model_coupling* coupling,
+                              const mabd_real* x);
+/// b += ratio force of the freedoms of a coupling; rows: but for those that are held (couplings.c).
+void mabd_redmax_pull_coupling(const mabd_redmax_sim* sim, const mabd_model_coupling* coupling,
+                               mabd_real force, bool rows, mabd_real* b);
+/// Compute the rows of the couplings of a part, as mabd_redmax_rows (couplings.c).
+void mabd_redmax_coupling_rows(const mabd_redmax_solve* s);
+/// Subtract the forces of couplings from the residual (couplings.c).
+void mabd_redmax_pull_couplings(const mabd_redmax_solve* s);
+/// Largest magnitude of the rows of couplings; *joint gets a joint of it (couplings.c).
+mabd_real mabd_redmax_coupling_gap(const mabd_redmax_solve* s, int32_t* joint);
+/// Check that couplings hold in `now` (couplings.c). MABD_ERR_INPUT names one that does not.
+mabd_status mabd_redmax_check_couplings(const mabd_redmax_sim* sim, mabd_error* error);
+/// Move `now` onto its couplings in the mass metric, coordinates and rates (couplings.c).
+void mabd_redmax_close_couplings(mabd_redmax_sim* sim, mabd_real time);
+
 /// Build and factor the border over the factored H of a stage (border.c). MABD_ERR_SINGULAR.
 mabd_status mabd_redmax_border_factor(const mabd_redmax_solve* s);
 /// Set the weights of the rows in the merit, of the last factor (border.c).

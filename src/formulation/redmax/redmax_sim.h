@@ -75,9 +75,9 @@ void mabd_redmax_load_node(const mabd_redmax_solve* s, const mabd_redmax_node* n
 /// Write the iterate of a part to a node (step.c).
 void mabd_redmax_store_node(const mabd_redmax_solve* s, mabd_redmax_node* to);
 
-/// Energy of a part at a node under constant forces of the laws in s [J], for the guard; the
-/// kinetic part goes to *kinetic (guard.c).
-mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node,
+/// Energy of a part at a node, at `time`, under constant forces of the laws in s [J], for the
+/// guard; the kinetic part goes to *kinetic, that of springs and ground to s->stored (guard.c).
+mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node, mabd_real time,
                              mabd_real* kinetic);
 /// Work of prescribed freedoms and of forces without a potential over h, by their power at the end
 /// of the last solve [J] (guard.c).

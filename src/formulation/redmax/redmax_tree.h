@@ -13,6 +13,16 @@ typedef struct mabd_redmax_counts {
 
 /// Count parts, links, freedoms, balls and laws of a model.
 mabd_redmax_counts mabd_redmax_count(const mabd_model* model, const mabd_joint_tree* graph);
+/// Borders that a spring adds to the Newton matrix (springs.c): 0 if it moves one link only
+/// (attach.c).
+int32_t mabd_redmax_spring_borders(const mabd_model* model, const mabd_model_spring* spring);
+/// Count the rows and borders of couplings and springs into the components of a tree (attach.c).
+void mabd_redmax_count_springs(const mabd_model* model, mabd_tree* tree);
+/// Lay out the arrays of springs, ground and couplings (attach.c).
+void mabd_redmax_lay_out_springs(mabd_redmax_sim* sim, const mabd_redmax_counts* n,
+                                 mabd_arena* arena);
+/// Fill springs, points of the ground and couplings; links and cut joints are there (attach.c).
+void mabd_redmax_fill_springs(mabd_redmax_sim* sim, const mabd_tree* tree);
 /// Fill parts, links, freedoms and the maps from bodies and joints; all arrays are there.
 void mabd_redmax_fill(mabd_redmax_sim* sim, const mabd_joint_tree* graph);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The redmax formulation behind its table: creation, plan, memory.
 
+#include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_sim.h"
 
 #include "base/error.h"
@@ -28,9 +29,8 @@ static mabd_status prepare(void* self, const mabd_rigid_given* given) {
 }
 
 static mabd_status start(void* self, mabd_error* error) {
-    (void)error; // nothing can fail
     mabd_redmax_start(self);
-    return MABD_OK;
+    return mabd_redmax_check_couplings(self, error);
 }
 
 static const mabd_rigid_kind object = {sizeof(mabd_redmax_sim), prepare, start, destroy};
@@ -89,7 +89,8 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .name = "redmax",
     .paper_name = "RedMax",
     .state_version = 5,
-    .can = MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH | MABD_CAN_GRADIENT,
+    .can = MABD_CAN_COUPLINGS | MABD_CAN_GROUND | MABD_CAN_NODES | MABD_CAN_SPRINGS |
+           MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH | MABD_CAN_GRADIENT,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_SEMI_IMPLICIT |
                    1U << MABD_INTEGRATOR_LINEAR_IMPLICIT | 1U << MABD_INTEGRATOR_RK45,

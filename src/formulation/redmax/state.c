@@ -7,7 +7,7 @@
 #include "formulation/redmax/redmax_sim.h"
 
 #include "base/error.h"
-#include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/redmax_loops.h"
 #include "rigid/row_jacobian.h"
 #include "rigid/script.h"
 #include "scene/signal.h"
@@ -102,10 +102,13 @@ static void place_joint(const placement* p, const mabd_redmax_link* link) {
 // Links of a body without a joint.
 static void place_free(const placement* p, int32_t index) {
     const mabd_redmax_sim* sim = p->sim;
-    const mabd_redmax_link *ball = &sim->links[index], *slides = &sim->links[ball->parent];
+    const mabd_redmax_link* ball = &sim->links[index];
+    const bool node = ball->kind == MABD_PRIMITIVE_TRANSLATION;
+    const mabd_redmax_link* slides = node ? ball : &sim->links[ball->parent];
     const mabd_rigid_state s = side_state(p, ball->body);
     mabd_v3_store(s.c, p->to->q + slides->first);
     mabd_v3_store(s.v, p->to->v + slides->first);
+    if (node) return;
     const mabd_mat3 R = mabd_q_matrix(s.q);
     place_ball(p, ball, R, mabd_m3_tmul(R, s.omega));
 }
@@ -128,6 +131,15 @@ static void place_all(const placement* p) {
 
 // ---- the start ---------------------------------------------------------------------------------
 
+static void copy_node(const mabd_redmax_sim* sim, const mabd_redmax_node* from,
+                      mabd_redmax_node* to) {
+    const size_t freedoms = (size_t)sim->freedom_count * sizeof *to->q;
+    memcpy(to->q, from->q, freedoms);
+    memcpy(to->v, from->v, freedoms);
+    memcpy(to->turn, from->turn, 4 * (size_t)sim->ball_count * sizeof *to->turn);
+    memcpy(to->theta, from->theta, 3 * (size_t)sim->ball_count * sizeof *to->theta);
+}
+
 // Forget the history: the state is that of `now`.
 static void forget_history(mabd_redmax_sim* sim) {
     sim->placed = false;
@@ -147,6 +159,7 @@ void mabd_redmax_start(mabd_redmax_sim* sim) {
     memset(sim->times, 0, sizeof sim->times);
     for (int32_t i = 0; i < sim->part_count; i++) sim->parts[i].peak = 0;
     place_all(&p);
+    if (mabd_redmax_check_couplings(sim, NULL) == MABD_OK) mabd_redmax_close_couplings(sim, 0);
     forget_history(sim);
     const mabd_measure start = mabd_redmax_measure(sim);
     mabd_rigid_books_open(&sim->books, &start);
@@ -157,9 +170,17 @@ mabd_status mabd_redmax_set_state(void* self, mabd_real time, const mabd_model_s
     mabd_redmax_sim* sim = self;
     const placement p = {sim, state, time, &sim->now};
     const mabd_measure before = mabd_redmax_measure(sim);
-    (void)moved, (void)error; // poses that did not move give their coordinates; nothing can fail
+    (void)moved;                          // poses that did not move give their coordinates
+    if (sim->model->coupling_count > 0) { // which may refuse the state
+        copy_node(sim, &sim->now, &sim->base);
+        place_all(&p);
+        const mabd_status status = mabd_redmax_check_couplings(sim, error);
+        if (status != MABD_OK) copy_node(sim, &sim->base, &sim->now);
+        if (status != MABD_OK) return status;
+    }
     sim->time = time;
     place_all(&p);
+    mabd_redmax_close_couplings(sim, time);
     forget_history(sim);
     const mabd_measure after = mabd_redmax_measure(sim);
     mabd_rigid_books_carry(&sim->books, &before, &after);

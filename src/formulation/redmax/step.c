@@ -263,11 +263,12 @@ static bool gains_energy(const mabd_redmax_solve* own, const mabd_redmax_node* t
     set_mean_inputs(&s);
     s.force = sim->guard_force, s.motor = sim->guard_motor;
     s.time = s.from + s.h / 2;
-    const mabd_real start = mabd_redmax_energy(&s, own->from_node, &before);
-    const mabd_real end = mabd_redmax_energy(&s, to, &after);
+    const mabd_real start = mabd_redmax_energy(&s, own->from_node, s.from, &before);
+    const mabd_real stored = s.stored;
+    const mabd_real end = mabd_redmax_energy(&s, to, s.from + s.h, &after);
     if (before > s.part->peak_after) s.part->peak_after = before;
     const mabd_real peak = after > s.part->peak_after ? after : s.part->peak_after;
-    const mabd_real scale = s.part->peak_after + s.part->reach;
+    const mabd_real scale = s.part->peak_after + s.part->reach + stored;
     const mabd_real allowed = guard * (s.h / sim->def.h) * scale + work + (mabd_real)fabs(work) +
                               mabd_redmax_drive_work(own, to) +
                               ENERGY_NOISE * ((mabd_real)fabs(start) + scale + peak);
@@ -290,7 +291,7 @@ mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bo
                                 mabd_redmax_node* to) {
     s->report->joint = -1;
     MABD_TRY(advance_by(s, method));
-    if (s->part->cut_count > 0 && !holds_poses(method)) {
+    if (s->part->row_count > 0 && !holds_poses(method)) {
         s->time = s->from + s->h;
         MABD_TRY(mabd_redmax_close_loops(s));
     }

@@ -228,6 +228,12 @@ mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,
                          "formulation 'redmax': loops have no derivatives");
     }
+    const mabd_model* m = sim->model;
+    if (m->spring_count + m->ground_count + m->node_count + m->coupling_count > 0) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "formulation 'redmax': springs, ground, nodes and couplings have no "
+                         "derivatives");
+    }
     if (sim->law_count > 0) {
         return mabd_fail(
             error, MABD_ERR_UNAVAILABLE,

@@ -9,8 +9,8 @@
 //
 // These are the coordinates of joint/table.h: slides along the axes of a, then turns, of which the
 // last is about an axis of b. If the tree reaches the joint from b, E_ba = E_ab^-1: the reversed
-// string with negated axes. A fixed joint is a link without freedom, so that its wrench is there
-// like that of any other. A body that no joint connects to the ground hangs at it by T B, about its
+// string with negated axes. A node is a body without moments on T. A fixed joint is a link without
+// freedom, so that its wrench is there like that of any other. A body that no joint connects to the ground hangs at it by T B, about its
 // centre of mass. A scripted body is a slide and a hinge at the ground that follow its signals.
 
 #include "formulation/redmax/redmax_tree.h"
@@ -109,6 +109,7 @@ static int32_t add_link(builder* w, const string_entry* entry, int32_t parent, m
                                                   .count = count,
                                                   .ball = ball ? w->n.balls : -1,
                                                   .loop = -1,
+                                                  .spring = -1,
                                                   .rest = rest,
                                                   .S = axis_of(entry->axis, 1),
                                                   .principal = identity()};
@@ -306,12 +307,15 @@ static void add_body(builder* w, int32_t body) {
     const int32_t parent = tree->parent[body], joint = tree->parent_joint[body];
     if (joint < 0) {
         const joint_string* free = &strings[MABD_JOINT_FREE];
+        const bool node = mabd_model_is_node(w->model, body); // slides only, and no moments
         int32_t link = -1;
-        for (int i = 0; i < free->count; i++) {
+        for (int i = 0; i < (node ? 1 : free->count); i++) {
             link = add_link(w, &free->entry[i], link, identity());
             if (w->sim && i == 0) w->sim->links[link].S.v.x = 1;
         }
         carry(w, link, body, identity());
+        const mabd_vec3 none = mabd_v3(0, 0, 0);
+        if (w->sim && node) w->sim->links[link].M.I = mabd_m3(none, none, none);
         return;
     }
     mabd_frame P = identity();
@@ -412,4 +416,5 @@ void mabd_redmax_fill(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
     map_model(sim);
     walk(&w);
     mabd_redmax_fill_cuts(sim, &graph->tree);
+    mabd_redmax_fill_springs(sim, &graph->tree);
 }

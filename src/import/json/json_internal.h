@@ -83,6 +83,12 @@ mabd_status mabd_json_geom(mabd_json_reader* reader, const mabd_json_node* node,
 mabd_status mabd_json_contact(mabd_json_reader* reader, const mabd_json_node* root);
 /// Set how the bodies of one element of "pairs" touch (json_contact.c).
 mabd_status mabd_json_pair(mabd_json_reader* reader, const mabd_json_node* node);
+/// Add one element of "springs", "nodes", "couplings" (json_springs.c).
+mabd_status mabd_json_spring(mabd_json_reader* reader, const mabd_json_node* node);
+mabd_status mabd_json_rope_node(mabd_json_reader* reader, const mabd_json_node* node);
+mabd_status mabd_json_coupling(mabd_json_reader* reader, const mabd_json_node* node);
+/// Read "ground" of the document (json_springs.c).
+mabd_status mabd_json_ground(mabd_json_reader* reader, const mabd_json_node* root);
 /// Add one force of the scene (json_forces.c).
 mabd_status mabd_json_force(mabd_json_reader* reader, const mabd_json_node* node);
 /// Read "gravity", "wind" and "time" of the document (json_forces.c).

@@ -8,9 +8,10 @@
 
 static mabd_status read_document(mabd_json_reader* reader, const mabd_json_node* root,
                                  int32_t setting_count, const mabd_setting* settings) {
-    static const char* const keys[] = {"name",  "params",     "time",   "start",  "gravity",
-                                       "wind",  "contact",    "bodies", "joints", "forces",
-                                       "pairs", "generators", "young",  NULL};
+    static const char* const keys[] = {"name",   "params",     "time",   "start",   "gravity",
+                                       "wind",   "contact",    "bodies", "joints",  "forces",
+                                       "pairs",  "generators", "young",  "springs", "nodes",
+                                       "ground", "couplings",  NULL};
     MABD_TRY(mabd_json_only(reader, root, keys));
     MABD_TRY(mabd_json_params(reader, root, setting_count, settings));
     const char* name = NULL;
@@ -26,8 +27,12 @@ static mabd_status read_document(mabd_json_reader* reader, const mabd_json_node*
         MABD_TRY(mabd_json_generators(reader, &generators));
     }
     MABD_TRY(mabd_json_list(reader, root, "bodies", mabd_json_body));
+    MABD_TRY(mabd_json_list(reader, root, "nodes", mabd_json_rope_node));
     MABD_TRY(mabd_json_list(reader, root, "joints", mabd_json_joint));
     MABD_TRY(mabd_json_list(reader, root, "forces", mabd_json_force));
+    MABD_TRY(mabd_json_list(reader, root, "springs", mabd_json_spring));
+    MABD_TRY(mabd_json_list(reader, root, "couplings", mabd_json_coupling));
+    MABD_TRY(mabd_json_ground(reader, root));
     return mabd_json_list(reader, root, "pairs", mabd_json_pair);
 }
 

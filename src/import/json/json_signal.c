@@ -232,12 +232,29 @@ static mabd_status read_drive(mabd_json_reader* reader, const mabd_json_node* no
     return mabd_json_positive(reader, node, "max_force", &axis->max_force);
 }
 
+static mabd_status read_pin(mabd_json_reader* reader, const mabd_json_node* node,
+                            mabd_pin_def* pin) {
+    static const char* const keys[] = {"friction", "radius", "length", "face", NULL};
+    mabd_json_node member, friction;
+    if (!mabd_json_member(node, "pin", &member)) return MABD_OK;
+    MABD_TRY(mabd_json_only(reader, &member, keys));
+    if (!mabd_json_member(&member, "friction", &friction)) {
+        return mabd_json_missing(reader, &member, "a pin", "friction");
+    }
+    MABD_TRY(mabd_json_positive(reader, &member, "friction", &pin->friction));
+    MABD_TRY(mabd_json_positive(reader, &member, "radius", &pin->radius));
+    MABD_TRY(mabd_json_positive(reader, &member, "length", &pin->length));
+    return mabd_json_positive(reader, &member, "face", &pin->face);
+}
+
 static mabd_status read_axis(mabd_json_reader* reader, const mabd_json_node* node,
                              mabd_axis_def* axis) {
-    static const char* const keys[] = {"stiffness",       "rest",          "damping",   "armature",
-                                       "servo",           "servo_rigid",   "lower",     "upper",
-                                       "servo_stiffness", "servo_damping", "max_force", "motor",
-                                       "motor_velocity",  "friction",      "weight",    NULL};
+    static const char* const keys[] = {"stiffness",      "rest",      "damping",
+                                       "armature",       "servo",     "servo_rigid",
+                                       "lower",          "upper",     "servo_stiffness",
+                                       "servo_damping",  "max_force", "motor",
+                                       "motor_velocity", "friction",  "weight",
+                                       "friction_speed", "pin",       NULL};
     memset(axis, 0, sizeof *axis);
     MABD_TRY(mabd_json_only(reader, node, keys));
     MABD_TRY(mabd_json_not_negative(reader, node, "stiffness", &axis->stiffness));
@@ -250,6 +267,8 @@ static mabd_status read_axis(mabd_json_reader* reader, const mabd_json_node* nod
     MABD_TRY(mabd_json_not_negative(reader, node, "servo_damping", &axis->servo_damping));
     MABD_TRY(mabd_json_signal(reader, node, "motor", &axis->motor));
     MABD_TRY(mabd_json_not_negative(reader, node, "friction", &axis->friction));
+    MABD_TRY(mabd_json_positive(reader, node, "friction_speed", &axis->friction_speed));
+    MABD_TRY(read_pin(reader, node, &axis->pin));
     MABD_TRY(mabd_json_positive(reader, node, "weight", &axis->weight));
     MABD_TRY(read_limits(reader, node, axis));
     MABD_TRY(read_drive(reader, node, axis));

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Every record occurs: wind, forces, scripts, tables, motors, servos, stops, pairs, a height field.
+// Every record occurs: wind, forces, scripts, tables, motors, servos, stops, pairs, a height field,
+// springs, nodes, ground, couplings.
 static const char SCENE[] =
     "{\"wind\": {\"direction\": [1, 0, 0], \"strength\": {\"sine\": {\"amplitude\": 2,"
     "  \"frequency\": 1}}},"
@@ -25,11 +26,18 @@ static const char SCENE[] =
     "   \"script\": {\"direction\": [1, 0, 0], \"translation\": {\"table\": {\"times\": [0, 1, 2],"
     "   \"values\": [0, 1, 0]}}, \"axis\": [0, 0, 1], \"angle\": 0.5}}],"
     " \"joints\": ["
-    "  {\"type\": \"hinge\", \"a\": \"a\", \"b\": \"b\", \"anchor\": [0.5, 0, 2],"
+    "  {\"name\": \"h\", \"type\": \"hinge\", \"a\": \"a\", \"b\": \"b\","
+    "   \"anchor\": [0.5, 0, 2],"
     "   \"axis\": [0, 0, 1], \"axes\": {\"rx\": {\"servo\": 0.1, \"servo_stiffness\": 3,"
     "   \"max_force\": 2, \"lower\": -1, \"upper\": 1, \"motor\": 0.2, \"stiffness\": 1}}},"
-    "  {\"type\": \"prismatic\", \"a\": \"b\", \"b\": \"c\", \"anchor\": [2, 0, 2],"
+    "  {\"name\": \"p\", \"type\": \"prismatic\", \"a\": \"b\", \"b\": \"c\","
+    "   \"anchor\": [2, 0, 2],"
     "   \"axis\": [1, 0, 0], \"axes\": {\"tx\": {\"servo\": 0.1, \"servo_stiffness\": 3}}}],"
+    " \"nodes\": [{\"name\": \"n\", \"position\": [0, 0, 5]}],"
+    " \"springs\": [{\"points\": [{\"body\": \"n\"}, {\"body\": \"a\"}], \"stiffness\": 3}],"
+    " \"ground\": {\"points\": [{\"body\": \"a\"}]},"
+    " \"couplings\": [{\"axes\": [{\"joint\": \"h\", \"axis\": \"rx\"},"
+    "  {\"joint\": \"p\", \"axis\": \"tx\"}]}],"
     " \"forces\": [{\"body\": \"a\", \"force\": [1, 0, 0], \"signal\": {\"ramp\": {\"to\": 1,"
     "  \"end\": 2}}}]}";
 
@@ -92,6 +100,8 @@ static void check_row(const mabd_row* p);
 static void check_control(const mabd_control* p);
 static void check_motor(const mabd_motor* p);
 static void check_force(const mabd_model_force* p);
+static void check_spring(const mabd_model_spring* p);
+static void check_point(const mabd_model_point* p);
 static void check_script(const mabd_model_script* p);
 static void check_collider(const mabd_model_collider* p);
 static void check_height_field(const mabd_height_field* p);
@@ -117,6 +127,8 @@ static void check_pair(const mabd_model_pair* p);
 #define EACH_control(name, count, role)  EACH(control, name, count)
 #define EACH_motor(name, count, role)    EACH(motor, name, count)
 #define EACH_force(name, count, role)    EACH(force, name, count)
+#define EACH_spring(name, count, role)   EACH(spring, name, count)
+#define EACH_point(name, count, role)    EACH(point, name, count)
 #define EACH_script(name, count, role)   EACH(script, name, count)
 #define EACH_collider(name, count, role) EACH(collider, name, count)
 #define EACH_pair(name, count, role)     EACH(pair, name, count)
@@ -159,6 +171,14 @@ static void check_force(const mabd_model_force* p) {
 #define FORCE_FIELD CHECK_FIELD
 #include "model/fields.def"
 }
+static void check_spring(const mabd_model_spring* p) {
+#define SPRING_FIELD CHECK_FIELD
+#include "model/fields.def"
+}
+static void check_point(const mabd_model_point* p) {
+#define POINT_FIELD CHECK_FIELD
+#include "model/fields.def"
+}
 static void check_script(const mabd_model_script* p) {
 #define SCRIPT_FIELD CHECK_FIELD
 #include "model/fields.def"
@@ -195,6 +215,8 @@ static void expect_all_checked(void){
 #define CONTROL_FIELD      EXPECT_CHECKED
 #define MOTOR_FIELD        EXPECT_CHECKED
 #define FORCE_FIELD        EXPECT_CHECKED
+#define SPRING_FIELD       EXPECT_CHECKED
+#define POINT_FIELD        EXPECT_CHECKED
 #define SCRIPT_FIELD       EXPECT_CHECKED
 #define COLLIDER_FIELD     EXPECT_CHECKED
 #define HEIGHT_FIELD_FIELD EXPECT_CHECKED

@@ -3,6 +3,7 @@
 // joint types: derivatives against differences of the residual, solves against LAPACK's dense LU,
 // the residual against d'Alembert's principle over poses.
 #include "formulation/redmax/redmax_axes.h"
+#include "formulation/redmax/redmax_loops.h"
 #include "support/redmax_case.h"
 #include "support/sanitized.h"
 
@@ -67,10 +68,10 @@ static void residual_at(const redmax_case* c, const mabd_real* q, int32_t k, mab
     memcpy(r, sim->rows, bytes);
 }
 
-// Column k of dr/dq by differences of fourth order.
-static void difference(const redmax_case* c, const mabd_real* q, int32_t k, mabd_real* column) {
+// Column k of dr/dq by differences of fourth order over x.
+static void difference_over(const redmax_case* c, const mabd_real* q, int32_t k, mabd_real x,
+                            mabd_real* column) {
     const int32_t n = c->inside->parts[0].freedom_count;
-    const mabd_real x = (mabd_real)1e-3;
     mabd_real* r = calloc(4 * (size_t)n, sizeof *r);
     residual_at(c, q, k, -2 * x, r), residual_at(c, q, k, -x, r + n);
     residual_at(c, q, k, x, r + 2 * n), residual_at(c, q, k, 2 * x, r + 3 * n);
@@ -78,6 +79,10 @@ static void difference(const redmax_case* c, const mabd_real* q, int32_t k, mabd
         column[i] = (r[i] - 8 * r[n + i] + 8 * r[2 * n + i] - r[3 * n + i]) / (12 * x);
     }
     free(r);
+}
+
+static void difference(const redmax_case* c, const mabd_real* q, int32_t k, mabd_real* column) {
+    difference_over(c, q, k, (mabd_real)1e-3, column);
 }
 
 /// Write H (n x n, by columns) as products with unit vectors, factored at q.
@@ -128,7 +133,7 @@ Test(redmax_matrix, is_the_derivative_of_the_residual) {
     int32_t freedoms = 0;
     for (uint64_t seed = 0; seed < AMOUNT(100, 12); seed++) {
         const random_scene_def def = tree(seed, 2 + (int32_t)(seed % 7));
-        redmax_case c = redmax_case_make(&def, seed % 3 != 1);
+        redmax_case c = redmax_case_make(&def, seed % 3 != 1 ? REDMAX_FORCES : REDMAX_FREE);
         const double error = derivative_error(&c, seed % 4 > 1);
         cr_expect(lt(dbl, error, 1e-8), "seed %d", (int)seed);
         worst = fmax(worst, error);
@@ -175,7 +180,7 @@ Test(redmax_matrix, its_factor_solves_like_a_dense_one) {
     double worst[2] = {0, 0};
     for (uint64_t seed = 0; seed < AMOUNT(40, 10); seed++) {
         const random_scene_def def = tree(seed, sizes[seed % SIZES]);
-        redmax_case c = redmax_case_make(&def, seed % 2 == 0);
+        redmax_case c = redmax_case_make(&def, seed % 3 != 1 ? REDMAX_FORCES : REDMAX_FREE);
         for (int t = 0; t < 2; t++) {
             const double error = solve_error(&c, t == 1, seed % 4 > 1);
             cr_expect(lt(dbl, error, 1e-10), "seed %d, %d freedoms, transposed %d", (int)seed,
@@ -185,6 +190,70 @@ Test(redmax_matrix, its_factor_solves_like_a_dense_one) {
         redmax_case_free(&c);
     }
     printf("solve %.1e, transposed %.1e\n", worst[0], worst[1]);
+}
+
+// ---- springs, ground ---------------------------------------------------------------------------
+
+// Write H (n x n, by columns) as differences. False if a force changes its piece between them.
+static bool differences(const redmax_case* c, const mabd_real* q, mabd_real* H) {
+    const size_t n = (size_t)c->inside->parts[0].freedom_count;
+    mabd_real* half = calloc(n, sizeof *half);
+    bool smooth = true;
+    for (size_t k = 0; k < n && smooth; k++) {
+        difference_over(c, q, (int32_t)k, (mabd_real)1e-4, H + n * k);
+        difference_over(c, q, (int32_t)k, (mabd_real)0.5e-4, half);
+        for (size_t i = 0; i < n; i++) half[i] -= H[n * k + i];
+        smooth = largest(n, half) < 1e-7 * largest(n, H + n * k);
+    }
+    free(half);
+    return smooth;
+}
+
+// Put the solution of the bordered system back into differences: H dq - b, relative to H dq.
+static double bordered_error(redmax_case* c) {
+    mabd_redmax_sim* sim = c->inside;
+    const size_t n = (size_t)sim->parts[0].freedom_count;
+    const mabd_redmax_weights w = mabd_redmax_stage_weights((mabd_real)GAMMA);
+    mabd_real *H = calloc(n * n, sizeof *H), *q = calloc(n, sizeof *q), *b = calloc(n, sizeof *b);
+    int32_t link;
+    do {
+        redmax_case_draw(c, (mabd_real)GAMMA);
+        memcpy(q, sim->q, n * sizeof *q);
+    } while (!differences(c, q, H));
+    residual_at(c, q, 0, 0, b);
+    cr_assert(eq(int, mabd_redmax_factor(&c->solve, w, &link), MABD_OK));
+    for (size_t k = 0; k < n; k++) b[k] = sim->step[k] = random_real(&c->state);
+    if (c->solve.part->border_count > 0) {
+        cr_assert(eq(int, mabd_redmax_border_factor(&c->solve), MABD_OK));
+        mabd_redmax_border_solve(&c->solve);
+    } else {
+        mabd_redmax_apply(&c->solve, sim->step, sim->step);
+    }
+    double worst = 0, scale = largest(n * n, H) * largest(n, sim->step);
+    for (size_t i = 0; i < n; i++) {
+        double sum = -b[i];
+        for (size_t k = 0; k < n; k++) sum += H[n * k + i] * sim->step[k];
+        worst = fmax(worst, fabs(sum) / scale);
+    }
+    free(H), free(q), free(b);
+    return worst;
+}
+
+// Springs of two and three points of all laws, and the ground, on random trees: one Newton step
+// with their exact derivatives.
+Test(redmax_matrix, with_springs_and_ground_a_step_solves_with_the_derivative_of_the_residual) {
+    double worst = 0;
+    int32_t borders = 0;
+    for (uint64_t seed = 0; seed < AMOUNT(50, 6); seed++) {
+        const random_scene_def def = tree(seed, 2 + (int32_t)(seed % 7));
+        redmax_case c = redmax_case_make(&def, REDMAX_SPRINGS);
+        const double error = bordered_error(&c);
+        cr_expect(lt(dbl, error, 1e-8), "seed %d", (int)seed);
+        worst = fmax(worst, error);
+        borders += c.inside->parts[0].border_count;
+        redmax_case_free(&c);
+    }
+    printf("step against differences, %d borders: %.1e\n", (int)borders, worst);
 }
 
 // ---- the residual by d'Alembert's principle ----------------------------------------------------
@@ -285,7 +354,7 @@ Test(redmax_matrix, its_residual_is_the_force_of_dalemberts_principle) {
     for (uint64_t seed = 0; seed < AMOUNT(50, 8); seed++) {
         random_scene_def def = tree(seed, 2 + (int32_t)(seed % 5));
         def.controls = false, def.on_fixed = false;
-        redmax_case c = redmax_case_make(&def, false);
+        redmax_case c = redmax_case_make(&def, REDMAX_FREE);
         mabd_redmax_sim* sim = c.inside;
         const size_t n = (size_t)sim->parts[0].freedom_count;
         mabd_real *q = calloc(n, sizeof *q), *v = calloc(n, sizeof *v), *a = calloc(n, sizeof *a);

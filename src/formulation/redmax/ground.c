@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ground: a plane with normal n that pushes points of links back. A point p with velocity u at
+// the depth d = n.(p_0 - p) > 0 has
+//
+//   f = k d + c d', if that is positive: the ground does not pull           d' = -n.u
+//   F = f n + t,   t = -k_t w, at most mu f long, along the plane           w = u - n (n.u)
+//
+// ([RM eq. 1.49, 1.59-1.61] have d < 0 with the force +k d n, which pulls, and mu k d for the size
+// of friction.) Derivatives, with df = -k n.dp - c n.du and e = w/|w|:
+//
+//   stick   dF = n df - k_t (1 - n n') du
+//   slip    dF = (n - mu e) df - mu f/|w| (1 - n n' - e e') du
+//
+// A parameter of the ground enters F linearly on each piece: dF/dk = d n (- mu d e), dF/dc, dF/dk_t
+// = -w, dF/dmu = -f e.
+
+#include "formulation/redmax/redmax_springs.h"
+
+#include <math.h>
+
+/// The force of the ground on a point, in world axes, and its derivatives.
+typedef struct push {
+    mabd_vec3 F;
+    mabd_mat3 K, D; // by position and velocity
+} push;
+
+static mabd_mat3 zero(void) {
+    const mabd_vec3 none = mabd_v3(0, 0, 0);
+    return mabd_m3(none, none, none);
+}
+
+// False if the ground does not push the point.
+static bool push_at(const mabd_model_ground* g, mabd_vec3 p, mabd_vec3 u, bool derivatives,
+                    push* out) {
+    const mabd_real depth = mabd_v3_dot(g->normal, mabd_v3_sub(g->point, p));
+    const mabd_real closing = -mabd_v3_dot(g->normal, u);
+    const mabd_real f = g->stiffness * depth + g->damping * closing;
+    if (!(depth > 0) || !(f > 0)) return false;
+    const mabd_vec3 w = mabd_v3_axpy(closing, g->normal, u);
+    const mabd_real speed = mabd_v3_norm(w);
+    const bool slips = g->tangent * speed > g->friction * f;
+    const mabd_real drag = slips ? g->friction * f / speed : g->tangent;
+    out->F = mabd_v3_axpy(-drag, w, mabd_v3_scale(f, g->normal));
+    if (!derivatives) return true;
+    const mabd_vec3 e = slips ? mabd_v3_scale(1 / speed, w) : mabd_v3(0, 0, 0);
+    const mabd_vec3 along = mabd_v3_axpy(-g->friction, e, g->normal); // dF/df
+    mabd_mat3 across = mabd_m3_axpy(-1, mabd_m3_outer(g->normal, g->normal), mabd_m3_identity());
+    across = mabd_m3_axpy(-1, mabd_m3_outer(e, e), across);
+    out->K = mabd_m3_axpy(-g->stiffness, mabd_m3_outer(along, g->normal), zero());
+    out->D = mabd_m3_axpy(-g->damping, mabd_m3_outer(along, g->normal), zero());
+    out->D = mabd_m3_axpy(-drag, across, out->D);
+    return true;
+}
+
+// Place and velocity of a point of a link, world.
+static void point_motion(const mabd_redmax_sim* sim, int32_t link, mabd_vec3 x, mabd_vec3* p,
+                         mabd_vec3* u) {
+    const mabd_frame* W = &sim->world[link];
+    const mabd_spatial V = sim->V[link];
+    *p = mabd_v3_add(mabd_m3_mul(W->R, x), W->p);
+    *u = mabd_m3_mul(W->R, mabd_v3_add(V.v, mabd_v3_cross(V.w, x)));
+}
+
+mabd_spatial mabd_redmax_ground_load(const mabd_redmax_solve* s, int32_t link) {
+    const mabd_redmax_sim* sim = s->sim;
+    const int32_t* first = sim->springs.ground_first + link;
+    mabd_spatial sum = mabd_sp_zero();
+    for (int32_t i = first[0]; i < first[1]; i++) {
+        const mabd_vec3 x = sim->springs.ground[i];
+        mabd_vec3 p, u;
+        push own;
+        point_motion(sim, link, x, &p, &u);
+        if (!push_at(sim->model->ground, p, u, false, &own)) continue;
+        const mabd_vec3 l = mabd_m3_tmul(sim->world[link].R, own.F);
+        sum = mabd_sp_add(sum, mabd_sp(mabd_v3_cross(x, l), l));
+    }
+    return sum;
+}
+
+static mabd_mat3 to_link(mabd_mat3 R, mabd_mat3 M) {
+    return mabd_m3_tproduct(R, mabd_m3_product(M, R));
+}
+
+void mabd_redmax_ground_derivatives(const mabd_redmax_solve* s, int32_t link, mabd_real* N) {
+    const mabd_redmax_sim* sim = s->sim;
+    const int32_t* first = sim->springs.ground_first + link;
+    const mabd_mat3 R = sim->world[link].R;
+    for (int32_t i = first[0]; i < first[1]; i++) {
+        const mabd_vec3 x = sim->springs.ground[i];
+        mabd_vec3 p, u;
+        push own;
+        point_motion(sim, link, x, &p, &u);
+        if (!push_at(sim->model->ground, p, u, true, &own)) continue;
+        mabd_redmax_subtract_point(x, sim->V[link], to_link(R, own.K), to_link(R, own.D), N);
+        mabd_redmax_subtract_turn(x, mabd_m3_tmul(R, own.F), N);
+    }
+}
+
+mabd_real mabd_redmax_ground_energy(const mabd_redmax_sim* sim, int32_t link) {
+    const mabd_model_ground* g = sim->model->ground;
+    const int32_t* first = sim->springs.ground_first + link;
+    mabd_real sum = 0;
+    for (int32_t i = first[0]; i < first[1]; i++) {
+        const mabd_frame* W = &sim->world[link];
+        const mabd_vec3 p = mabd_v3_add(mabd_m3_mul(W->R, sim->springs.ground[i]), W->p);
+        const mabd_real depth = mabd_v3_dot(g->normal, mabd_v3_sub(g->point, p));
+        if (depth > 0) sum += g->stiffness * depth * depth / 2;
+    }
+    return sum;
+}
