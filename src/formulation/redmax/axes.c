@@ -9,8 +9,9 @@
 //                  force of the law
 //
 // A component of the rotation vector theta of a ball is held in the same way: dtheta = Y dq, and
-// the equations of motion of the three freedoms are taken to forces on theta, Y^-T r (factor.c). Their
-// force on the held component is `push` of its freedom, so that its geometric stiffness is in H.
+// the equations of motion of the three freedoms are taken to forces on theta, Y^-T r (factor.c).
+// Their force on the held component is `push` of its freedom, so that its geometric stiffness is in
+// H.
 //
 // After each linear solve the branches move to those that the solution is on, and the solve is
 // repeated at the same iterate: there the axes of a part are one linear complementarity problem.
