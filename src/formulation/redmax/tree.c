@@ -11,8 +11,8 @@
 // last is about an axis of b. If the tree reaches the joint from b, E_ba = E_ab^-1: the reversed
 // string with negated axes. A node is a body without moments on T. A fixed joint is a link without
 // freedom, so that its wrench is there like that of any other. A body that no joint connects to the
-// ground hangs at it by T B, about its centre of mass. A scripted body is a slide and a hinge at the
-// ground that follow its signals.
+// ground hangs at it by T B, about its centre of mass. A scripted body is a slide and a hinge at
+// the ground that follow its signals.
 
 #include "formulation/redmax/redmax_tree.h"
 
