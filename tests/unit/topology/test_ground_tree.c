@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/topology/ground_tree.h: trees that hang at the ground, of small random graphs,
 // against enumeration of all subsets of joints.
-#include "support/counting_allocator.h"
-#include "support/graph_sample.h"
+#include "support/tree_sample.h"
 #include "topology/ground_tree.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #define NODES  (GRAPH_BODIES + 1) // the last one is the ground
-#define GRAPHS 1000
+#define GRAPHS SAMPLE_GRAPHS
 
 static mabd_tree tree_of(graph_sample* s) {
-    const mabd_allocator allocator = mabd_default_allocator();
-    mabd_tree tree;
-    cr_assert(eq(int, mabd_graph_init(&allocator, &s->graph), MABD_OK));
-    cr_assert(eq(int, mabd_ground_tree_init(&allocator, &s->graph, &tree), MABD_OK));
-    return tree;
-}
-
-static void drop(graph_sample* s, mabd_tree* tree) {
-    const mabd_allocator allocator = mabd_default_allocator();
-    mabd_tree_free(&allocator, tree);
-    mabd_graph_free(&allocator, &s->graph);
+    return sample_tree(s, mabd_ground_tree_init);
 }
 
 // Node at an end of a joint: its body if it moves, else the ground.
@@ -102,7 +88,7 @@ Test(ground_tree, every_body_comes_before_its_parent_over_a_joint_between_them) 
             cr_assert(down || up);
         }
         for (int32_t i = 0; i < s.graph.body_count; i++) cr_assert(eq(int, seen[i], s.moving[i]));
-        drop(&s, &tree);
+        sample_drop(&s, &tree);
     }
 }
 
@@ -129,7 +115,7 @@ Test(ground_tree, cut_joints_are_those_outside_the_tree_and_have_the_fewest_rows
         }
         cr_expect(eq(i32, tree.cut_count, cut));
         cr_expect(eq(i64, rows, least_cut_rows(&s)), "seed %d", (int)seed);
-        drop(&s, &tree);
+        sample_drop(&s, &tree);
     }
     cr_expect(gt(i32, grounded_cuts, 100),
               "the samples must have joints of two ways to the ground");
@@ -148,7 +134,7 @@ Test(ground_tree, depth_is_the_distance_from_the_ground_if_all_joints_have_the_s
             if (!s.moving[i] || distance[i] == NODES) continue;
             cr_expect(eq(i32, tree.depth[i], distance[i]), "seed %d, body %d", (int)seed, (int)i);
         }
-        drop(&s, &tree);
+        sample_drop(&s, &tree);
     }
 }
 
@@ -180,7 +166,7 @@ Test(ground_tree, a_free_root_is_the_middle_of_a_component_without_cycles) {
             cr_expect(eq(i32, part->level_count, own + 1));
             roots += part->body_count > 2;
         }
-        drop(&s, &tree);
+        sample_drop(&s, &tree);
     }
     cr_expect(gt(i32, roots, 20), "the samples must have free components");
 }
@@ -190,46 +176,13 @@ Test(ground_tree, levels_split_the_order_by_depth_with_the_deepest_first) {
         graph_sample s;
         draw_graph(&s, seed);
         mabd_tree tree = tree_of(&s);
-        for (int32_t c = 0; c < tree.component_count; c++) {
-            const mabd_tree_component* part = &tree.components[c];
-            cr_assert(eq(i32, tree.level_start[part->level_first], part->body_first));
-            for (int32_t level = 0; level < part->level_count; level++) {
-                const int32_t* range = tree.level_start + part->level_first + level;
-                const int32_t depth = tree.depth[tree.order[range[0]]];
-                cr_assert(lt(i32, range[0], range[1]));
-                cr_assert(level == 0 || tree.depth[tree.order[range[-1]]] == depth + 1);
-                for (int32_t k = range[0]; k < range[1]; k++) {
-                    cr_assert(eq(i32, tree.depth[tree.order[k]], depth));
-                }
-            }
-        }
-        cr_assert(eq(i32, tree.level_start[tree.level_count], s.graph.moving_count));
-        drop(&s, &tree);
+        check_levels(&s, &tree);
+        sample_drop(&s, &tree);
     }
 }
 
 Test(ground_tree, every_failing_allocation_leaves_nothing_behind) {
-    graph_sample s;
-    uint64_t seed = 0;
-    do { // a graph with cycles, which makes all allocations
-        draw_graph(&s, seed++);
-    } while (s.inner_count < GRAPH_BODIES);
-    for (int fail = 0;; fail++) {
-        counting_allocator counter = {.fail_at = fail};
-        mabd_allocator allocator = counting_allocator_make(&counter);
-        mabd_tree tree;
-        mabd_status status = mabd_graph_init(&allocator, &s.graph);
-        if (status == MABD_OK) {
-            status = mabd_ground_tree_init(&allocator, &s.graph, &tree);
-            if (status == MABD_OK) mabd_tree_free(&allocator, &tree);
-        }
-        mabd_graph_free(&allocator, &s.graph);
-        cr_assert(eq(i64, counter.live_blocks, 0));
-        cr_assert(eq(i64, counter.wrong_frees, 0));
-        if (status == MABD_OK) break;
-        cr_assert(eq(int, status, MABD_ERR_MEMORY));
-        cr_assert(lt(int, fail, 12));
-    }
+    check_allocations(mabd_ground_tree_init, 12);
 }
 
 Test(ground_tree, of_joints_of_one_width_it_cuts_one_that_is_not_kept) {
@@ -250,6 +203,6 @@ Test(ground_tree, of_joints_of_one_width_it_cuts_one_that_is_not_kept) {
         mabd_tree tree = tree_of(&s);
         cr_expect(eq(int, tree.cut_count, 1));
         cr_expect(eq(int, tree.cuts[0], cut));
-        drop(&s, &tree);
+        sample_drop(&s, &tree);
     }
 }
