@@ -16,8 +16,8 @@
 //   friction   F |dx|: the force is constant while x moves
 //   motors     (M0 + M1)/2 dx
 //
-// Rigid servos, rates and limited servos without gains are known by the force f of their axis alone,
-// whose other parts store and take energy as well:
+// Rigid servos, rates and limited servos without gains are known by the force f of their axis
+// alone, whose other parts store and take energy as well:
 //
 //   drive = f dx + change of spring and armature + dampers + friction
 //
@@ -33,8 +33,8 @@
 // Motors count as rows with f = M; dampers and armatures of rotation vectors by their torque on s
 // and the turn of s.
 //
-// A servo with gains is a drive, not a spring: its energy is in no account. Impacts at stops are not
-// told apart from the integrator.
+// A servo with gains is a drive, not a spring: its energy is in no account. Impacts at stops are
+// not told apart from the integrator.
 
 #include "rigid/books.h"
 
@@ -340,7 +340,8 @@ void mabd_rigid_book_joint(const mabd_rigid_step* s, const mabd_rigid_joint_step
             if (!turns || own->turns_in) work->drives += w.damper + w.armature;
         }
     }
-    for (int32_t r = 0; r < set->motor_count; r++) work->drives += mabd_rigid_motor_work(s, own->joint, r);
+    for (int32_t r = 0; r < set->motor_count; r++)
+        work->drives += mabd_rigid_motor_work(s, own->joint, r);
 }
 
 // ---- scripts -----------------------------------------------------------------------------------
