@@ -69,8 +69,8 @@ MABD_API void mabd_model_joint_axes(const mabd_model* model, int32_t joint, mabd
 /// Number of rigid rows of a joint; *compliant gets the number of compliant ones and may be null.
 MABD_API int32_t mabd_model_joint_rows(const mabd_model* model, int32_t joint, int32_t* compliant);
 
-/// Where the joint state of one entry lies: of a joint of the tree that hangs at the ground, or of a
-/// body that hangs at no joint (`joint` = -1) and moves freely.
+/// Where the joint state of one entry lies: of a joint of the tree that hangs at the ground, or of
+/// a body that hangs at no joint (`joint` = -1) and moves freely.
 ///
 /// Positions of a joint: its free axes in the order of mabd_axis, slides [m] and angles [rad], 0 in
 /// the start pose; three free rotations (ball, slot, free) are one unit quaternion w x y z, the

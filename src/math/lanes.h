@@ -135,9 +135,9 @@ MABD_HOT void mabd_lanes_load(int columns, const mabd_real* from, const int32_t*
     for (int l = 0; l < MABD_LANES; l++) p[l] = from + (size_t)columns * (size_t)row[l];
     mabd_lanes_gather(columns, p, to);
 }
-// With vectors of 8 numbers a lane can be written by one store. A loop over lanes that reads it soon
-// does not wait then until two stores are in the cache. Where all loads come first, as in the update
-// of a segment, squares of 4 x 4 are faster.
+// With vectors of 8 numbers a lane can be written by one store. A loop over lanes that reads it
+// soon does not wait then until two stores are in the cache. Where all loads come first, as in the
+// update of a segment, squares of 4 x 4 are faster.
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && !defined(MABD_ON_DEVICE)
 typedef mabd_real mabd_octet __attribute__((vector_size(8 * sizeof(mabd_real)), aligned(8)));
 typedef int64_t mabd_octet_mask __attribute__((vector_size(64)));

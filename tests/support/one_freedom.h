@@ -107,8 +107,8 @@ static inline void one_freedom_expect(const char* what, const one_freedom_bound*
 }
 
 /// Compare the orders of integrators (count) of a formulation at steps h, h/2, h/4, h/8 with their
-/// bounds, after `seconds`. Returns the largest gap [m] and angle error [rad] of all steps. The model
-/// is destroyed.
+/// bounds, after `seconds`. Returns the largest gap [m] and angle error [rad] of all steps. The
+/// model is destroyed.
 static inline double one_freedom_orders(const one_freedom* m, mabd_model* model,
                                         mabd_formulation formulation, double h, double seconds,
                                         size_t count, const one_freedom_bound* bounds) {
