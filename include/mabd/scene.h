@@ -161,11 +161,27 @@ MABD_API mabd_geom mabd_geom_make(mabd_shape shape, const mabd_real* size, mabd_
     X(SLOT, "slot", "x", "xyz")                                                                    \
     X(FREE, "free", "xyz", "xyz")
 
+/// Joints without such rows, for formulations that work with joint coordinates
+/// (MABD_CAN_CURVES); given in world coordinates only, so `local` is refused.
+///
+///   screw            turns about x and advances along it by `pitch` per radian; axis rx
+///   composite        `parts` one behind the other, each with its own frame
+///   spline-curve     frame on b = frame on a C(q), C a cubic B-spline of frames: 1 freedom
+///   spline-surface   frame on b = frame on a S(q1, q2), translations x y z, then rotations about
+///                    x, y, z by bicubic B-splines: 2 freedoms
+#define MABD_PATH_JOINT_LIST(X)                                                                    \
+    X(SCREW, "screw", "", "x")                                                                     \
+    X(COMPOSITE, "composite", "", "")                                                              \
+    X(SPLINE_CURVE, "spline-curve", "", "")                                                        \
+    X(SPLINE_SURFACE, "spline-surface", "", "")
+
 typedef enum mabd_joint {
 #define X(name, text, translations, rotations) MABD_JOINT_##name,
-    MABD_JOINT_LIST(X)
+    MABD_JOINT_LIST(X) MABD_JOINT_COUNT, // types that every formulation has
+    MABD_JOINT_LAST_WITH_ROWS = MABD_JOINT_COUNT - 1,
+    MABD_PATH_JOINT_LIST(X)
 #undef X
-        MABD_JOINT_COUNT
+        MABD_JOINT_TYPE_COUNT
 } mabd_joint;
 
 /// Return the name of a joint type as in JSON, a static text.
@@ -229,6 +245,33 @@ typedef enum mabd_axis {
     MABD_AXIS_COUNT
 } mabd_axis;
 
+/// A cubic B-spline of frames, in the joint frame on a. The coordinate q counts segments: frames
+/// i .. i + 3 make segment i, and q = i is its start, near frame i + 1. An open curve has count - 3
+/// segments and must not be left; a closed one has count, and q goes on beyond them.
+typedef struct mabd_curve_def {
+    int32_t count;           // frames, at least 4
+    const mabd_real* frames; // (count x 7) position [m], rotation; neighbours less than pi apart
+    bool closed;
+} mabd_curve_def;
+
+/// Bicubic B-splines over a grid: q1 counts segments along rows, q2 along columns.
+typedef struct mabd_surface_def {
+    int32_t rows, columns; // at least 4 each
+    /// Control values (rows x columns) of x y z [m] and of rotations about x y z [rad]; null = 0.
+    const mabd_real* values[MABD_AXIS_COUNT];
+} mabd_surface_def;
+
+/// A part of a composite joint: its frame stands in the frame behind the part before it, in that on
+/// a at first, with all coordinates zero.
+typedef struct mabd_joint_part {
+    mabd_joint type;     // any with a freedom but free, composite and splines
+    mabd_real anchor[3]; // [m]
+    mabd_real frame[4];
+    mabd_real pitch; // of a screw [m/rad]
+} mabd_joint_part;
+
+#define MABD_JOINT_MAX_FREEDOMS 6
+
 /// One joint. The joint frame is given either once in world coordinates (`local` false), or on
 /// each body in that body's user frame (`local` true). Start from mabd_default_joint_def().
 typedef struct mabd_joint_def {
@@ -248,12 +291,20 @@ typedef struct mabd_joint_def {
     /// that solve for the least forces (quaternion) minimise the sum of weight times force or
     /// torque squared, components in the joint frame on a; others ignore weights.
     mabd_real force_weight, torque_weight;
+    mabd_real pitch;                 // of a screw [m/rad]
+    const mabd_curve_def* curve;     // of a spline-curve; copied
+    const mabd_surface_def* surface; // of a spline-surface; copied
+    mabd_real start[2];              // coordinates of a spline in the start pose
+    int32_t part_count;              // of a composite, with MABD_JOINT_MAX_FREEDOMS at most
+    const mabd_joint_part* parts;    // (part_count) copied
     uint32_t cookie;
 } mabd_joint_def;
 
 /// Return the default joint: a ball joint at the world origin between the world (a) and body 0 (b),
 /// with the axes of the world, without name and axis controls, both weights 1.
 MABD_API mabd_joint_def mabd_default_joint_def(void);
+/// Return the default part of a composite joint: a hinge without an offset.
+MABD_API mabd_joint_part mabd_default_joint_part(void);
 
 /// Compute the quaternion `frame` (4) of the frame whose x axis is along `x` (3) and whose y axis
 /// is `y` (3) made orthogonal to x; with y null any y axis. False if x has no length or y is

@@ -193,7 +193,8 @@ MABD_API int mabd_dual_find(const char* name);
     X(NODES, "nodes")       /* point masses */                                                     \
     X(GROUND, "ground")     /* a plane that pushes points back */                                  \
     X(COUPLINGS, "couplings") /* coordinates of joints that move in concert */                     \
-    X(PINS, "pins")           /* friction of pins, and friction_speed */
+    X(PINS, "pins")           /* friction of pins, and friction_speed */                           \
+    X(CURVES, "curves")       /* joints of type screw, composite, spline-curve, spline-surface */
 typedef enum mabd_can_index {
 #define X(name, text) MABD_CAN_INDEX_##name,
     MABD_CAN_LIST(X)

@@ -25,7 +25,7 @@ typedef struct info_options {
 
 /// Joints by type and by block width, for --plan.
 typedef struct joint_counts {
-    int64_t joints[MABD_JOINT_COUNT], rows[MABD_JOINT_COUNT];
+    int64_t joints[MABD_JOINT_TYPE_COUNT], rows[MABD_JOINT_TYPE_COUNT];
     int64_t widths[WIDEST]; // joints with this many rows
 } joint_counts;
 
@@ -111,7 +111,7 @@ static void print_params(const json_t* params, FILE* out) {
 static void print_joints(const mabd_model* model, FILE* out) {
     joint_counts counts = count_joints(model);
     fprintf(out, "joints by type\n");
-    for (int k = 0; k < MABD_JOINT_COUNT; k++) {
+    for (int k = 0; k < MABD_JOINT_TYPE_COUNT; k++) {
         if (counts.joints[k] == 0) continue;
         fprintf(out, "  %-12s %lld joints, %lld rows\n", mabd_joint_name((mabd_joint)k),
                 (long long)counts.joints[k], (long long)counts.rows[k]);
@@ -189,7 +189,7 @@ static void print_info(const loaded_scene* loaded, const plan_table* plan,
 static json_t* plan_json(const mabd_model* model, const plan_table* table) {
     joint_counts counts = count_joints(model);
     json_t *types = json_object(), *widths = json_object();
-    for (int k = 0; k < MABD_JOINT_COUNT; k++) {
+    for (int k = 0; k < MABD_JOINT_TYPE_COUNT; k++) {
         if (counts.joints[k] == 0) continue;
         json_object_set_new(types, mabd_joint_name((mabd_joint)k),
                             json_pack("{sI sI}", "joints", (json_int_t)counts.joints[k], "rows",

@@ -26,7 +26,7 @@ typedef struct joint_entry {
     mabd_row rows[MABD_JOINT_MAX_ROWS];
 } joint_entry;
 
-static const joint_entry rigid[MABD_JOINT_COUNT] = {
+static const joint_entry rigid[MABD_JOINT_TYPE_COUNT] = {
     [MABD_JOINT_FIXED]       = {6, {NO_TRANSLATION, NO_ROTATION}},
     [MABD_JOINT_PRISMATIC]   = {5, {SLIDE(Y_), SLIDE(Z_), NO_ROTATION}},
     [MABD_JOINT_HINGE]       = {5, {NO_TRANSLATION, ROTATION_ABOUT_X}},
@@ -39,10 +39,12 @@ static const joint_entry rigid[MABD_JOINT_COUNT] = {
     [MABD_JOINT_BALL]        = {3, {NO_TRANSLATION}},
     [MABD_JOINT_SLOT]        = {2, {SLIDE(Y_), SLIDE(Z_)}},
     [MABD_JOINT_FREE]        = {0, {{0}}},
+    // a screw has one more, which ties its slide to its turn: no atomic row
+    [MABD_JOINT_SCREW]       = {4, {SLIDE(Y_), SLIDE(Z_), ROTATION_ABOUT_X}},
 };
 
 // Rows that measure the rotation axes of a joint type; translations are always slides.
-static const mabd_row turns[MABD_JOINT_COUNT][3] = {
+static const mabd_row turns[MABD_JOINT_TYPE_COUNT][3] = {
     [MABD_JOINT_HINGE]       = {ANGLE_A(X_)},
     [MABD_JOINT_CYLINDRICAL] = {ANGLE_A(X_)},
     [MABD_JOINT_PIN_IN_SLOT] = {{0}, ANGLE_A(Y_)},
@@ -51,18 +53,19 @@ static const mabd_row turns[MABD_JOINT_COUNT][3] = {
     [MABD_JOINT_BALL]        = {VECTOR(X_), VECTOR(Y_), VECTOR(Z_)},
     [MABD_JOINT_SLOT]        = {VECTOR(X_), VECTOR(Y_), VECTOR(Z_)},
     [MABD_JOINT_FREE]        = {VECTOR(X_), VECTOR(Y_), VECTOR(Z_)},
+    [MABD_JOINT_SCREW]       = {ANGLE_A(X_)},
 };
 // clang-format on
 
-static const char* const free_translations[MABD_JOINT_COUNT] = {
+static const char* const free_translations[MABD_JOINT_TYPE_COUNT] = {
 #define X(name, text, translations, rotations) translations,
-    MABD_JOINT_LIST(X)
+    MABD_JOINT_LIST(X) MABD_PATH_JOINT_LIST(X)
 #undef X
 };
 
-static const char* const free_rotations[MABD_JOINT_COUNT] = {
+static const char* const free_rotations[MABD_JOINT_TYPE_COUNT] = {
 #define X(name, text, translations, rotations) rotations,
-    MABD_JOINT_LIST(X)
+    MABD_JOINT_LIST(X) MABD_PATH_JOINT_LIST(X)
 #undef X
 };
 
@@ -82,9 +85,4 @@ bool mabd_joint_coordinate(mabd_joint type, mabd_axis axis, mabd_row* row) {
     if (!strchr(free_rotations[type], letter)) return false;
     *row = turns[type][axis - MABD_AXIS_RX];
     return true;
-}
-
-int mabd_joint_freedoms(mabd_joint type, int* rotations) {
-    *rotations = (int)strlen(free_rotations[type]);
-    return (int)strlen(free_translations[type]) + *rotations;
 }

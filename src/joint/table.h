@@ -42,5 +42,3 @@ typedef struct mabd_row {
 int mabd_joint_rigid_rows(mabd_joint type, mabd_row* rows);
 /// Find the coordinate row of a free axis; return false if the type locks that axis.
 bool mabd_joint_coordinate(mabd_joint type, mabd_axis axis, mabd_row* row);
-/// Number of free axes of a joint type; *rotations gets how many of them are rotations.
-int mabd_joint_freedoms(mabd_joint type, int* rotations);

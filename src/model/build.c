@@ -28,7 +28,7 @@ const mabd_signal* mabd_builder_signal(mabd_model_builder* builder, const mabd_s
 }
 
 static bool needs_frame(const mabd_scene_joint* joint) {
-    return joint->type != MABD_JOINT_BALL || joint->axes >= 0;
+    return joint->piece_count > 0 || joint->type != MABD_JOINT_BALL || joint->axes >= 0;
 }
 
 static size_t points(const mabd_signal* signal) {
@@ -46,7 +46,9 @@ static mabd_model_sizes count(mabd_model_builder* builder) {
                           .classes = (size_t)scene->classes.count,
                           .forces = (size_t)scene->forces.count,
                           .controls = mabd_builder_control_limit(scene),
-                          .name = strlen(scene->name) + 1};
+                          .name = strlen(scene->name) + 1,
+                          .pieces = (size_t)scene->pieces.count,
+                          .piece_values = (size_t)scene->piece_values.count};
     mabd_builder_count_geoms(scene, &n);
     mabd_builder_count_springs(scene, &n);
     const mabd_scene_joint* joints = scene->joints.data;
@@ -142,6 +144,15 @@ static int32_t share_frame(mabd_model* m, const mabd_model_frame* frame) {
     return m->frame_count++;
 }
 
+static void fill_pieces(mabd_model_builder* builder) {
+    const mabd_scene* scene = builder->scene;
+    mabd_model* m = builder->model;
+    const size_t pieces = (size_t)scene->pieces.count, reals = (size_t)scene->piece_values.count;
+    m->piece_count = scene->pieces.count, m->piece_value_count = scene->piece_values.count;
+    if (pieces > 0) memcpy(m->pieces, scene->pieces.data, pieces * sizeof *m->pieces);
+    if (reals > 0) memcpy(m->piece_values, scene->piece_values.data, reals * sizeof(mabd_real));
+}
+
 static void fill_joints(mabd_model_builder* builder) {
     const mabd_scene_joint* joints = builder->scene->joints.data;
     mabd_model* m = builder->model;
@@ -152,6 +163,7 @@ static void fill_joints(mabd_model_builder* builder) {
         out->a = in->a == MABD_WORLD ? m->body_count : in->a;
         out->b = in->b == MABD_WORLD ? m->body_count : in->b;
         out->type = (int32_t)in->type;
+        out->piece_first = in->piece_first, out->piece_count = in->piece_count;
         out->row_set = builder->joint_set[i];
         to_principal(m, in->a, in->anchor_a, in->frame_a, out->Xa, &frame.a);
         to_principal(m, in->b, in->anchor_b, in->frame_b, out->Xb, &frame.b);
@@ -230,6 +242,7 @@ static mabd_status fill(mabd_model_builder* builder) {
     mabd_builder_classes(builder);
     mabd_builder_row_sets(builder);
     fill_bodies(builder);
+    fill_pieces(builder);
     fill_joints(builder);
     MABD_TRY(build_forces(builder));
     mabd_builder_springs(builder);
@@ -304,7 +317,7 @@ mabd_status mabd_model_build(const mabd_scene* scene, const mabd_allocator* allo
     if (!m) return mabd_fail_memory(error, "building the model");
     m->allocator = memory;
 
-    const size_t places = (size_t)(scene->axes.count + 1) * MABD_JOINT_COUNT;
+    const size_t places = (size_t)(scene->axes.count + 1) * MABD_JOINT_TYPE_COUNT;
     const size_t joints = (size_t)scene->joints.count;
     const size_t bytes = mabd_bytes(places + 2 * joints, sizeof(int32_t));
     mabd_model_builder builder = {.scene = scene, .model = m};

@@ -8,7 +8,7 @@
 /// Entries that the arena of a model has for each array; upper bounds where sharing is known later.
 typedef struct mabd_model_sizes {
     size_t bodies, joints, classes, row_sets, frames, forces, scripts, signals, table_reals;
-    size_t controls, name;
+    size_t controls, name, pieces, piece_values;
     size_t springs, spring_points, nodes, grounds, ground_points, couplings, coupling_axes;
     size_t geoms, fields, heights;                       // of classes; nodes of height fields
     size_t collider_first, colliders, exclusions, pairs; // 0 without contacts
@@ -20,7 +20,7 @@ typedef struct mabd_model_builder {
     const mabd_scene* scene;
     mabd_model* model;
     int32_t*
-        row_set_of; // ((axes + 1) x MABD_JOINT_COUNT) first row set of axes and type, -1 = unused
+        row_set_of; // ((axes + 1) x MABD_JOINT_TYPE_COUNT) first row set of axes and type, -1 = unused
     int32_t* joint_set; // (joints) row set of a joint
     int32_t* pair_of;   // (joints) place in row_set_of of a row set
     size_t table_used;  // reals of model->tables in use

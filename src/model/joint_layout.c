@@ -3,7 +3,6 @@
 // scene, then free bodies.
 
 #include "base/error.h"
-#include "joint/table.h"
 #include "model/joint_tree.h"
 
 /// Entries so far.
@@ -13,11 +12,11 @@ typedef struct layout_writer {
     mabd_joint_layout_info* info;
 } layout_writer;
 
-// Add an entry of some freedoms; `quaternion`: three of them are rotations without coordinates.
+// Add an entry of some freedoms, three for each unit quaternion among them.
 static void add_entry(layout_writer* w, int32_t joint, int32_t body, bool reversed,
-                      int32_t freedoms, bool quaternion) {
+                      int32_t freedoms, int quaternions) {
     mabd_joint_layout_info* n = w->info;
-    const int32_t positions = freedoms + (quaternion ? 1 : 0);
+    const int32_t positions = freedoms + quaternions;
     if (n->entries < w->capacity) {
         w->entries[n->entries] = (mabd_joint_layout){.joint = joint,
                                                      .body = body,
@@ -36,14 +35,14 @@ static void write_entries(const mabd_model* m, const mabd_tree* tree, layout_wri
         const mabd_model_joint* joint = &m->joints[j];
         const bool from_b = joint->a < m->body_count && tree->parent_joint[joint->a] == j;
         const bool from_a = joint->b < m->body_count && tree->parent_joint[joint->b] == j;
-        int turns;
+        int quaternions;
         if (!from_a && !from_b) continue;
-        const int freedoms = mabd_joint_freedoms((mabd_joint)joint->type, &turns);
-        add_entry(w, j, from_b ? joint->a : joint->b, from_b, freedoms, turns == 3);
+        const int freedoms = mabd_model_joint_freedoms(m, joint, &quaternions);
+        add_entry(w, j, from_b ? joint->a : joint->b, from_b, freedoms, quaternions);
     }
     for (int32_t i = 0; i < m->copy_bodies; i++) {
         const bool moves = m->body_motion[i] == MABD_MOTION_DYNAMIC;
-        if (moves && tree->parent_joint[i] < 0) add_entry(w, -1, i, false, 6, true);
+        if (moves && tree->parent_joint[i] < 0) add_entry(w, -1, i, false, 6, 1);
     }
 }
 

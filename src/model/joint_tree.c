@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/joint_tree.h"
 
+int mabd_model_joint_freedoms(const mabd_model* m, const mabd_model_joint* joint,
+                              int* quaternions) {
+    const mabd_joint_piece plain = {.type = joint->type};
+    int sum = 0;
+    if (joint->piece_count == 0) return mabd_piece_freedoms(&plain, quaternions);
+    *quaternions = 0;
+    for (int32_t i = joint->piece_first; i < joint->piece_first + joint->piece_count; i++) {
+        int own;
+        sum += mabd_piece_freedoms(&m->pieces[i], &own);
+        *quaternions += own;
+    }
+    return sum;
+}
+
 // Rows by which joints are chosen: rigid ones. A free joint with controls has none, and is
 // preferred to nothing.
 static int32_t width_of(const mabd_model* m, const mabd_model_joint* joint) {
@@ -8,6 +22,11 @@ static int32_t width_of(const mabd_model* m, const mabd_model_joint* joint) {
     const bool moves_a = m->body_motion[joint->a] == MABD_MOTION_DYNAMIC;
     const bool moves_b = m->body_motion[joint->b] == MABD_MOTION_DYNAMIC;
     if (!moves_a && !moves_b) return 0;
+    if (joint->type >= MABD_JOINT_COUNT) { // without atomic rows
+        int quaternions;
+        const int held = 6 - mabd_model_joint_freedoms(m, joint, &quaternions);
+        return held > 0 ? held : 1;
+    }
     if (set->rigid_count > 0) return set->rigid_count;
     return set->control_count + set->motor_count > 0;
 }

@@ -28,3 +28,6 @@ mabd_status mabd_joint_tree_merge(const mabd_allocator* allocator, const mabd_mo
 void mabd_joint_tree_free(const mabd_allocator* allocator, mabd_joint_tree* tree);
 /// Bytes that a tree holds.
 size_t mabd_joint_tree_bytes(const mabd_joint_tree* tree);
+/// Freedoms of a joint; *quaternions gets how many unit quaternions its positions have.
+int mabd_model_joint_freedoms(const mabd_model* model, const mabd_model_joint* joint,
+                              int* quaternions);

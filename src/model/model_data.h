@@ -11,6 +11,7 @@
 #include "joint/rows.h"
 #include "mabd/batch.h"
 #include "model/material.h"
+#include "scene/joint_piece.h"
 #include "topology/plan.h"
 
 /// Bodies of equal mass, elasticity and geoms.
@@ -77,6 +78,8 @@ typedef struct mabd_model_joint {
     int32_t frame;          // in frames, -1 = point rows only
     int32_t coordinate;     // first of its control coordinates, -1 = none
     int32_t type;           // mabd_joint
+    int32_t piece_first;    // in pieces
+    int32_t piece_count;    // 0 = a plain joint
     mabd_real Xa[3], Xb[3]; // anchors in the principal frames [m]
 } mabd_model_joint;
 
@@ -196,6 +199,9 @@ struct mabd_model {
     mabd_model_start* start;  // (body_count)
     mabd_model_joint* joints; // (joint_count)
     mabd_model_frame* frames;
+    int32_t piece_count, piece_value_count;
+    mabd_joint_piece* pieces; // of joints without atomic rows
+    mabd_real* piece_values;  // of splines
     mabd_row_set* row_sets;
     mabd_model_force* forces; // sorted by body
     mabd_model_spring* springs;

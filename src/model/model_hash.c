@@ -53,6 +53,13 @@ static uint64_t hash_joint(uint64_t hash, const mabd_model_joint* p) {
 }
 RECORDS_OF(joint, mabd_model_joint)
 
+static uint64_t hash_piece(uint64_t hash, const mabd_joint_piece* p) {
+#define PIECE_FIELD HASH_FIELD
+#include "model/fields.def"
+    return hash;
+}
+RECORDS_OF(piece, mabd_joint_piece)
+
 static uint64_t hash_row(uint64_t hash, const mabd_row* p) {
 #define ROW_FIELD HASH_FIELD
 #include "model/fields.def"

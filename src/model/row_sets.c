@@ -116,7 +116,7 @@ static void make_set(mabd_model_builder* builder, mabd_joint type, const mabd_sc
 }
 
 static int32_t* place(const mabd_model_builder* builder, mabd_joint type, int32_t axes) {
-    return builder->row_set_of + (size_t)(axes + 1) * MABD_JOINT_COUNT + type;
+    return builder->row_set_of + (size_t)(axes + 1) * MABD_JOINT_TYPE_COUNT + type;
 }
 
 int32_t mabd_builder_number_row_sets(mabd_model_builder* builder) {
@@ -142,7 +142,7 @@ int32_t mabd_builder_first_like(const mabd_model_builder* builder, int32_t row_s
 }
 
 int32_t mabd_builder_axes_of(const mabd_model_builder* builder, int32_t row_set) {
-    return builder->pair_of[row_set] / MABD_JOINT_COUNT - 1;
+    return builder->pair_of[row_set] / MABD_JOINT_TYPE_COUNT - 1;
 }
 
 void mabd_builder_row_sets(mabd_model_builder* builder) {
@@ -155,7 +155,7 @@ void mabd_builder_row_sets(mabd_model_builder* builder) {
             continue;
         }
         const int32_t k = mabd_builder_axes_of(builder, i);
-        make_set(builder, (mabd_joint)(builder->pair_of[i] % MABD_JOINT_COUNT),
+        make_set(builder, (mabd_joint)(builder->pair_of[i] % MABD_JOINT_TYPE_COUNT),
                  k < 0 ? NULL : axes + k, &sets[i]);
         builder->model->laws |= sets[i].laws;
         for (int32_t r = 0; r < sets[i].control_count; r++) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "scene/check.h"
+#include "scene/joint_piece.h"
 #include "scene/store.h"
 
 #include <string.h>
@@ -59,6 +60,8 @@ void mabd_scene_destroy(mabd_scene* scene) {
     mabd_list_free(&allocator, &scene->scripts, sizeof(mabd_script));
     mabd_list_free(&allocator, &scene->joints, sizeof(mabd_scene_joint));
     mabd_list_free(&allocator, &scene->axes, sizeof(mabd_scene_axes));
+    mabd_list_free(&allocator, &scene->pieces, sizeof(mabd_joint_piece));
+    mabd_list_free(&allocator, &scene->piece_values, sizeof(mabd_real));
     mabd_list_free(&allocator, &scene->forces, sizeof(mabd_force_def));
     mabd_list_free(&allocator, &scene->springs, sizeof(mabd_scene_spring));
     mabd_list_free(&allocator, &scene->spring_points, sizeof(mabd_spring_point));

@@ -8,6 +8,7 @@
 // by row set (affine/targets.c).
 #include "base/error.h"
 #include "mabd/batch.h"
+#include "scene/joint_piece.h"
 #include "scene/signal.h"
 #include "scene/store.h"
 
@@ -65,12 +66,27 @@ static mabd_status check_bodies(const copy_work* w) {
     return MABD_OK;
 }
 
+// True if the pieces of a joint are of the same types and sizes in both scenes.
+static bool same_pieces(const copy_work* w, const mabd_scene_joint* a, const mabd_scene_joint* b) {
+    const mabd_joint_piece* p = (const mabd_joint_piece*)w->scene->pieces.data + a->piece_first;
+    const mabd_joint_piece* q = (const mabd_joint_piece*)w->copy->pieces.data + b->piece_first;
+    bool same = a->piece_count == b->piece_count;
+    for (int32_t i = 0; same && i < a->piece_count; i++) {
+        same = p[i].type == q[i].type && p[i].closed == q[i].closed && p[i].rows == q[i].rows &&
+               p[i].columns == q[i].columns;
+    }
+    return same;
+}
+
 static mabd_status check_joints(const copy_work* w) {
     const mabd_scene_joint *first = w->scene->joints.data, *joints = w->copy->joints.data;
     for (int32_t i = 0; i < w->copy->joints.count; i++) {
         if (first[i].type != joints[i].type) return joint_differs(w, i, "another type");
         if (first[i].a != joints[i].a || first[i].b != joints[i].b) {
             return joint_differs(w, i, "other bodies");
+        }
+        if (!same_pieces(w, &first[i], &joints[i])) {
+            return joint_differs(w, i, "another spline or other parts");
         }
     }
     return MABD_OK;
@@ -234,6 +250,18 @@ static mabd_status stage_joints(copy_work* w) {
         if (joints[i].a != MABD_WORLD) joints[i].a += w->bodies;
         if (joints[i].b != MABD_WORLD) joints[i].b += w->bodies;
         if (joints[i].axes >= 0) MABD_TRY(stage_axes(w, i, &joints[i].axes));
+        joints[i].piece_first += w->scene->pieces.count;
+    }
+    return MABD_OK;
+}
+
+static mabd_status stage_pieces(const copy_work* w) {
+    mabd_joint_piece* pieces;
+    mabd_real* values;
+    STAGE(pieces, pieces);
+    STAGE(piece_values, values);
+    for (int32_t i = 0; i < w->copy->pieces.count; i++) {
+        pieces[i].first += w->scene->piece_values.count;
     }
     return MABD_OK;
 }
@@ -333,6 +361,7 @@ static mabd_status stage(copy_work* w) {
     MABD_TRY(stage_bodies(w));
     MABD_TRY(stage_scripts(w));
     MABD_TRY(stage_joints(w));
+    MABD_TRY(stage_pieces(w));
     MABD_TRY(stage_forces(w));
     MABD_TRY(stage_springs(w));
     MABD_TRY(stage_pairs(w));
@@ -345,6 +374,8 @@ static void commit(const copy_work* w) {
     scene->bodies.count += w->copy->bodies.count;
     scene->scripts.count += w->copy->scripts.count;
     scene->joints.count += w->copy->joints.count;
+    scene->pieces.count += w->copy->pieces.count;
+    scene->piece_values.count += w->copy->piece_values.count;
     scene->forces.count += w->copy->forces.count;
     scene->springs.count += w->copy->springs.count;
     scene->spring_points.count += w->copy->spring_points.count;

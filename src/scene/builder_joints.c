@@ -2,10 +2,11 @@
 // Add joints. A joint given in world coordinates, anchor p and frame f, is stored on each side
 // in that body's user frame (position x, rotation q):
 //   anchor = R(q)' (p - x),  frame = q* f
-// so both sides meet, and all joint coordinates are zero, in the start pose.
+// so both sides meet, and all joint coordinates are zero, in the start pose. Joints with pieces
+// (joint_piece.h) have the frame at their start coordinates, p and f behind all pieces, on b.
 #include "base/error.h"
 #include "math/quat.h"
-#include "scene/check.h"
+#include "scene/builder_pieces.h"
 #include "scene/store.h"
 
 #include <string.h>
@@ -65,6 +66,19 @@ static void to_body(const mabd_scene* scene, int32_t index, mabd_vec3 p, mabd_qu
     mabd_q_store(f, frame);
 }
 
+/// The frame behind the pieces of a joint, which are staged, at their start coordinates.
+static void pass_pieces(const mabd_scene* scene, const mabd_scene_joint* joint, mabd_vec3* p,
+                        mabd_quat* f) {
+    const mabd_joint_piece* pieces = scene->pieces.data;
+    mabd_frame E = {mabd_q_matrix(*f), *p};
+    if (joint->piece_count == 0) return;
+    for (int32_t i = joint->piece_first; i < joint->piece_first + joint->piece_count; i++) {
+        const mabd_frame own = mabd_piece_start_frame(&pieces[i], scene->piece_values.data);
+        E = mabd_frame_product(&E, &own);
+    }
+    *p = E.p, *f = mabd_q_normalize(mabd_q_from_matrix(E.R));
+}
+
 static mabd_status fill_world(const mabd_scene* scene, const mabd_subject* subject,
                               const joint_batch* batch, int32_t i, mabd_scene_joint* joint) {
     const mabd_real* anchor = batch->anchors + 3 * (size_t)i;
@@ -75,6 +89,7 @@ static mabd_status fill_world(const mabd_scene* scene, const mabd_subject* subje
     mabd_vec3 p = mabd_v3_load(anchor);
     mabd_quat f = mabd_q_load(unit);
     to_body(scene, joint->a, p, f, joint->anchor_a, joint->frame_a);
+    pass_pieces(scene, joint, &p, &f);
     to_body(scene, joint->b, p, f, joint->anchor_b, joint->frame_b);
     return MABD_OK;
 }
@@ -92,7 +107,7 @@ static mabd_status fill_local(const mabd_subject* subject, const mabd_joint_def*
 
 /// Write the n joints behind the last one, without counting them.
 static mabd_status stage_joints(mabd_scene* scene, mabd_subject subject, const joint_batch* batch,
-                                int32_t axes) {
+                                int32_t axes, int32_t pieces) {
     MABD_TRY(
         mabd_list_reserve(&scene->allocator, &scene->joints, sizeof(mabd_scene_joint), batch->n));
     mabd_scene_joint* joints = (mabd_scene_joint*)scene->joints.data + scene->joints.count;
@@ -102,6 +117,7 @@ static mabd_status stage_joints(mabd_scene* scene, mabd_subject subject, const j
         joints[i].a = batch->a[i];
         joints[i].b = batch->b[i];
         joints[i].axes = axes;
+        joints[i].piece_first = scene->pieces.count, joints[i].piece_count = pieces;
         MABD_TRY(check_ends(scene, &subject, joints[i].a, joints[i].b));
         MABD_TRY(batch->def->local ? fill_local(&subject, batch->def, &joints[i])
                                    : fill_world(scene, &subject, batch, i, &joints[i]));
@@ -131,18 +147,20 @@ static mabd_status try_joints(mabd_scene* scene, const joint_batch* batch, mabd_
     const mabd_joint_def* def = batch->def;
     mabd_subject subject = {
         MABD_SUBJECT_JOINT, def->name, scene->joints.count, -1, NULL, -1, error};
-    if ((unsigned)def->type >= MABD_JOINT_COUNT) {
+    if ((unsigned)def->type >= MABD_JOINT_TYPE_COUNT) {
         return mabd_reject(&subject, "unknown joint type %d", (int)def->type);
     }
     MABD_TRY(mabd_check_weights(&subject, def));
     MABD_TRY(mabd_check_axes(&subject, def->type, def->axes));
-    int32_t axes;
+    int32_t axes, pieces, reals;
     bool new_axes;
     MABD_TRY(stage_axes(scene, def, &axes, &new_axes));
-    MABD_TRY(stage_joints(scene, subject, batch, axes));
+    MABD_TRY(mabd_stage_pieces(scene, &subject, def, &pieces, &reals));
+    MABD_TRY(stage_joints(scene, subject, batch, axes, pieces));
     MABD_TRY(mabd_store_name(scene, &scene->joint_names, &subject, batch->bulk ? batch->n : 0));
 
     if (new_axes) scene->axes.count++;
+    scene->pieces.count += pieces, scene->piece_values.count += reals;
     scene->joints.count += batch->n;
     return MABD_OK;
 }

@@ -330,7 +330,7 @@ mabd_status mabd_check_inertia(const mabd_subject* subject, mabd_motion motion,
 
 static const char* const free_axes[][2] = {
 #define X(name, text, translations, rotations) {translations, rotations},
-    MABD_JOINT_LIST(X)
+    MABD_JOINT_LIST(X) MABD_PATH_JOINT_LIST(X)
 #undef X
 };
 

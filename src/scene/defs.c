@@ -55,16 +55,21 @@ mabd_joint_def mabd_default_joint_def(void) {
 
 static const char* const joint_names[] = {
 #define X(name, text, translations, rotations) text,
-    MABD_JOINT_LIST(X)
+    MABD_JOINT_LIST(X) MABD_PATH_JOINT_LIST(X)
 #undef X
 };
 
 const char* mabd_joint_name(mabd_joint type) {
-    return (unsigned)type < MABD_JOINT_COUNT ? joint_names[type] : "unknown";
+    return (unsigned)type < MABD_JOINT_TYPE_COUNT ? joint_names[type] : "unknown";
+}
+
+mabd_joint_part mabd_default_joint_part(void) {
+    const mabd_joint_part part = {.type = MABD_JOINT_HINGE, .frame = {1, 0, 0, 0}};
+    return part;
 }
 
 int mabd_joint_find(const char* name) {
-    for (int i = 0; name && i < MABD_JOINT_COUNT; i++) {
+    for (int i = 0; name && i < MABD_JOINT_TYPE_COUNT; i++) {
         if (strcmp(joint_names[i], name) == 0) return i;
     }
     return -1;

@@ -43,6 +43,7 @@ typedef struct mabd_scene_joint {
     mabd_joint type;
     int32_t a, b;                      // MABD_WORLD or a body
     int32_t axes;                      // in scene->axes, -1 = none
+    int32_t piece_first, piece_count;  // in scene->pieces; none of a plain joint
     mabd_real anchor_a[3], frame_a[4]; // in the user frame of a (world if a is the world)
     mabd_real anchor_b[3], frame_b[4];
 } mabd_scene_joint;
@@ -90,6 +91,8 @@ struct mabd_scene {
     mabd_list scripts;       // mabd_script
     mabd_list joints;        // mabd_scene_joint
     mabd_list axes;          // mabd_scene_axes
+    mabd_list pieces;        // mabd_joint_piece
+    mabd_list piece_values;  // mabd_real, of splines
     mabd_list forces;        // mabd_force_def
     mabd_list springs;       // mabd_scene_spring
     mabd_list spring_points; // mabd_spring_point

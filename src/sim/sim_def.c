@@ -161,6 +161,14 @@ static bool has_loops(const mabd_plan* plan) {
     return false;
 }
 
+// First joint without atomic rows, -1 = none.
+static int32_t first_curve(const mabd_model* m) {
+    for (int32_t i = 0; i < m->joint_count && m->piece_count > 0; i++) {
+        if (m->joints[i].type >= MABD_JOINT_COUNT) return i;
+    }
+    return -1;
+}
+
 uint32_t mabd_model_needs(const mabd_model* m) {
     uint32_t needs = 0;
     if (m->contact.enabled) needs |= MABD_CAN_CONTACTS;
@@ -173,7 +181,20 @@ uint32_t mabd_model_needs(const mabd_model* m) {
     if (m->ground_count > 0) needs |= MABD_CAN_GROUND;
     if (m->coupling_count > 0) needs |= MABD_CAN_COUPLINGS;
     if (m->pins) needs |= MABD_CAN_PINS;
+    if (first_curve(m) >= 0) needs |= MABD_CAN_CURVES;
     return needs;
+}
+
+// Joints without atomic rows are refused by name.
+static mabd_status check_curves(const mabd_formulation_ops* ops, const mabd_model* m,
+                                mabd_error* error) {
+    const int32_t joint = first_curve(m);
+    char label[160];
+    if (joint < 0 || (ops->can & MABD_CAN_CURVES)) return MABD_OK;
+    return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, joint, 0,
+                        "formulation '%s' does not have joints of type '%s', as %s", ops->name,
+                        mabd_joint_name((mabd_joint)m->joints[joint].type),
+                        mabd_model_joint_label(m, joint, label, sizeof label));
 }
 
 static mabd_status check_features(const mabd_formulation_ops* ops, const mabd_model* model,
@@ -195,6 +216,7 @@ mabd_status mabd_def_resolve(const mabd_model* model, const mabd_sim_def* def,
     MABD_TRY(check_numbers(def, error));
     *ops = mabd_formulation_ops_of(def->formulation);
     MABD_TRY(check_support(*ops, def, error));
+    MABD_TRY(check_curves(*ops, model, error));
     MABD_TRY(check_features(*ops, model, error));
     *resolved = *def;
     (*ops)->resolve(resolved);

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <math.h>
+#include <string.h>
 
 mabd_real random_real(uint64_t* state) {
     *state = *state * 6364136223846793005ull + 1442695040888963407ull;
@@ -81,6 +82,46 @@ static void random_control(uint64_t* state, const random_scene_def* def, mabd_ax
     if (random_real(state) > 0) axis->motor = mabd_signal_constant(random_real(state));
 }
 
+#define GRID 5 // of splines: q = 0 .. 2
+
+/// What a joint without atomic rows points to.
+typedef struct path_storage {
+    mabd_joint_part parts[2];
+    mabd_real frames[7 * GRID], values[MABD_AXIS_COUNT][GRID * GRID];
+    mabd_curve_def curve;
+    mabd_surface_def surface;
+} path_storage;
+
+// Make a joint one without atomic rows.
+static void make_path(uint64_t* state, path_storage* s, mabd_joint_def* joint) {
+    joint->type = (mabd_joint)(MABD_JOINT_SCREW + random_index(state, 4));
+    if (joint->type == MABD_JOINT_SCREW) joint->pitch = random_real(state);
+    for (int i = 0; i < 2; i++) { // two balls could spin without moving a mass
+        static const mabd_joint kinds[] = {MABD_JOINT_SCREW, MABD_JOINT_BALL, MABD_JOINT_UNIVERSAL};
+        s->parts[i].type = kinds[i == 0 ? 2 * random_index(state, 2) : random_index(state, 3)];
+        s->parts[i].pitch = s->parts[i].type == MABD_JOINT_SCREW ? random_real(state) : 0;
+        for (int k = 0; k < 3; k++) s->parts[i].anchor[k] = random_real(state) / 2;
+        random_rotation(state, s->parts[i].frame);
+    }
+    for (int i = 0; i < GRID; i++) {
+        const mabd_real turn[3] = {random_real(state), random_real(state), random_real(state)};
+        for (int k = 0; k < 3; k++) {
+            s->frames[7 * i + k] = random_real(state), s->frames[7 * i + 4 + k] = turn[k] / 2;
+        }
+        s->frames[7 * i + 3] = 1;
+    }
+    for (int k = 0; k < MABD_AXIS_COUNT; k++) {
+        for (int i = 0; i < GRID * GRID; i++) s->values[k][i] = random_real(state);
+        s->surface.values[k] = s->values[k];
+    }
+    s->curve = (mabd_curve_def){.count = GRID, .frames = s->frames};
+    s->surface.rows = s->surface.columns = GRID;
+    if (joint->type == MABD_JOINT_COMPOSITE) joint->part_count = 2, joint->parts = s->parts;
+    if (joint->type == MABD_JOINT_SPLINE_CURVE) joint->curve = &s->curve;
+    if (joint->type == MABD_JOINT_SPLINE_SURFACE) joint->surface = &s->surface;
+    for (int k = 0; k < 2; k++) joint->start[k] = (mabd_real)0.2;
+}
+
 static void add_joint(mabd_scene* scene, const random_scene_def* def, uint64_t* state, int32_t a,
                       int32_t b) {
     mabd_error error = {0};
@@ -101,6 +142,11 @@ static void add_joint(mabd_scene* scene, const random_scene_def* def, uint64_t* 
                             free_axes[joint.type][1][2] != 0;
         if (def->passive && vector && k >= 3) axes[k].stiffness = axes[k].rest = 0;
         joint.axes[k] = &axes[k];
+    }
+    path_storage path;
+    if (def->paths && random_real(state) > 0) {
+        memset(joint.axes, 0, sizeof joint.axes);
+        make_path(state, &path, &joint);
     }
     check(mabd_scene_add_joint(scene, &joint, NULL, &error), &error);
 }

@@ -26,6 +26,7 @@ typedef struct random_scene_def {
     bool controls;        // springs, dampers, armature, servos, motors on some free axes
     bool soft;            // controls without rigid servos
     bool passive;         // all free axes have springs and dampers, and no servos and motors
+    bool paths;           // every other joint is a screw, a composite or a spline, without controls
     mabd_real mass_range; // masses differ by up to this factor, >= 1
 } random_scene_def;
 

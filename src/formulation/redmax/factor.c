@@ -72,10 +72,15 @@ void mabd_redmax_local(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
     if (link->spring >= 0 && !s->pull) mabd_redmax_subtract_springs(sim, i, N);
 }
 
-// Terms of B that the derivatives of S of a ball add: dS.v, dS.a + d2S(v, v), S' along column k.
-static void ball_terms(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int k,
-                       mabd_spatial* by_v, mabd_spatial* rest, mabd_spatial* rate) {
+// Terms of B that the derivatives of S add, of a ball or a path: dS.v, dS.a + d2S(v, v), S' along
+// column k.
+static void curved_terms(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int k,
+                         mabd_spatial* by_v, mabd_spatial* rest, mabd_spatial* rate) {
     *by_v = *rest = *rate = mabd_sp_zero();
+    if (link->path >= 0) {
+        const mabd_redmax_path* path = &sim->paths[link->path];
+        *by_v = path->by_v[k], *rest = path->rest[k], *rate = path->rate[k];
+    }
     if (link->kind != MABD_PRIMITIVE_BALL) return;
     const mabd_redmax_ball* ball = &sim->balls[link->ball];
     by_v->w = mabd_m3_column(&ball->by_v, k);
@@ -88,7 +93,7 @@ void mabd_redmax_column(const mabd_redmax_sim* sim, int32_t i, int k, mabd_redma
     const mabd_redmax_link* link = &sim->links[i];
     const mabd_spatial S = sim->S[link->first + k];
     mabd_spatial by_v, rest, rate;
-    ball_terms(sim, link, k, &by_v, &rest, &rate);
+    curved_terms(sim, link, k, &by_v, &rest, &rate);
     const mabd_spatial dV = mabd_sp_add(mabd_sp_cross(sim->XV[i], S), by_v);
     mabd_spatial q = mabd_sp_sub(mabd_sp_cross(sim->XA[i], S), mabd_sp_cross(sim->Sv[i], dV));
     q = mabd_sp_add(mabd_sp_add(q, mabd_sp_cross(sim->V[i], by_v)), rest);
@@ -110,6 +115,7 @@ static void write_columns(mabd_redmax_sim* sim, int32_t i, mabd_redmax_weights w
 mabd_real mabd_redmax_own(const mabd_redmax_sim* sim, int32_t i, mabd_redmax_weights w, int j,
                           int k) {
     const mabd_redmax_link* link = &sim->links[i];
+    if (link->path >= 0) return w.q * mabd_sp_dot(sim->paths[link->path].dS[j][k], sim->F[i]);
     if (link->kind != MABD_PRIMITIVE_BALL) {
         const mabd_redmax_freedom* f = &sim->freedoms[link->first + k];
         return j == k && !f->held ? w.q * f->k + w.v * f->d + w.a * f->I : 0;

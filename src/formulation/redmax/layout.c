@@ -55,6 +55,7 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(before, (size_t)sim->model->body_count);
     TAKE(rk, rk45 ? 14 * freedoms : 0);
     TAKE(balls, (size_t)n->balls);
+    TAKE(paths, (size_t)n->paths);
     TAKE(E, links);
     TAKE(world, links);
     TAKE(V, links);
@@ -94,7 +95,7 @@ static mabd_status build(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
     const mabd_redmax_counts n = mabd_redmax_count(sim->model, graph);
     mabd_arena arena = {0};
     sim->part_count = n.parts, sim->link_count = n.links, sim->freedom_count = n.freedoms;
-    sim->ball_count = n.balls, sim->law_count = n.laws;
+    sim->ball_count = n.balls, sim->path_count = n.paths, sim->law_count = n.laws;
     lay_out(sim, &n, &arena);
     MABD_TRY(mabd_arena_allocate(&sim->allocator, &arena));
     lay_out(sim, &n, &arena);

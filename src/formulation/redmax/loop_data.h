@@ -3,7 +3,7 @@
 // rows, and the border that they add to the Newton matrix (border.c).
 #pragma once
 
-#include "formulation/redmax/spatial.h"
+#include "math/spatial.h"
 #include "model/model_data.h"
 
 /// A joint that is not in the tree.

@@ -64,6 +64,13 @@ static void ball_columns(mabd_redmax_sim* sim, const mabd_redmax_link* link) {
     ball->bend = columns(&ball->chart, v, bend_by);
 }
 
+// Columns S of a path and what their derivatives add.
+static void path_columns(mabd_redmax_sim* sim, const mabd_redmax_link* link) {
+    mabd_redmax_path* path = &sim->paths[link->path];
+    for (int k = 0; k < link->count; k++) sim->S[link->first + k] = path->S[k];
+    mabd_redmax_path_rates(path, link->count, sim->v + link->first, sim->a + link->first);
+}
+
 // Rotation of a screw about a unit axis, or about none.
 static mabd_mat3 screw_rotation(mabd_vec3 axis, mabd_real angle) {
     if (mabd_v3_dot(axis, axis) == 0) return mabd_m3_identity();
@@ -75,7 +82,7 @@ static mabd_frame primitive_frame(const mabd_redmax_solve* s, const mabd_redmax_
     const mabd_real* q = s->sim->q + link->first;
     mabd_frame Q = {mabd_m3_identity(), mabd_v3(0, 0, 0)};
     switch (link->kind) {
-    case MABD_PRIMITIVE_SCREW: // hinges pass through the origin: w and v are not both set
+    case MABD_PRIMITIVE_SCREW: // axes pass through the origin: w and v are parallel
         Q.R = screw_rotation(link->S.w, q[0]);
         Q.p = mabd_v3_scale(q[0], link->S.v);
         break;
@@ -85,6 +92,10 @@ static mabd_frame primitive_frame(const mabd_redmax_solve* s, const mabd_redmax_
     case MABD_PRIMITIVE_BALL:
         Q.R = ball_rotation(s, link);
         break;
+    case MABD_PRIMITIVE_CURVE:
+    case MABD_PRIMITIVE_SURFACE:
+        return mabd_redmax_path_at(link->piece, s->sim->model->piece_values, q, link->reversed,
+                                   &s->sim->paths[link->path]);
     default:
         break;
     }
@@ -105,6 +116,10 @@ static void write_columns(mabd_redmax_sim* sim, const mabd_redmax_link* link) {
         break;
     case MABD_PRIMITIVE_BALL:
         ball_columns(sim, link);
+        break;
+    case MABD_PRIMITIVE_CURVE:
+    case MABD_PRIMITIVE_SURFACE:
+        path_columns(sim, link);
         break;
     default:
         break;
@@ -155,6 +170,10 @@ static void accelerate_link(mabd_redmax_sim* sim, int32_t i) {
         const mabd_vec3 v = mabd_v3_load(sim->v + link->first);
         const mabd_mat3 rate = sim->balls[link->ball].rate;
         sim->A[i].w = mabd_v3_add(sim->A[i].w, mabd_m3_mul(rate, v));
+    }
+    for (int k = 0; link->path >= 0 && k < link->count; k++) {
+        const mabd_spatial rate = sim->paths[link->path].rate[k];
+        sim->A[i] = mabd_sp_axpy(sim->v[link->first + k], rate, sim->A[i]);
     }
 }
 

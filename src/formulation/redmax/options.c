@@ -50,8 +50,11 @@ static mabd_status check_tree(const mabd_model* m, mabd_error* error) {
         return mabd_fail_memory(error, "building the tree of joints");
     }
     for (int32_t i = 0; i < graph.tree.cut_count && bad < 0; i++) {
-        const mabd_row_set* set = &m->row_sets[m->joints[graph.tree.cuts[i]].row_set];
-        if (mabd_redmax_cut_refuses(set, &what)) bad = graph.tree.cuts[i];
+        const mabd_model_joint* joint = &m->joints[graph.tree.cuts[i]];
+        if (mabd_redmax_cut_refuses(&m->row_sets[joint->row_set], &what)) bad = graph.tree.cuts[i];
+        if (joint->type >= MABD_JOINT_COUNT) {
+            bad = graph.tree.cuts[i], what = "loops of joints without atomic rows";
+        }
     }
     const mabd_status status = check_couplings(m, &graph.tree, error);
     mabd_joint_tree_free(&m->allocator, &graph);

@@ -215,12 +215,18 @@ void mabd_redmax_get_joint_coordinates(const void* self, int32_t index, mabd_rea
     }
     mabd_rigid_joint_coordinates(sim->model, index, mabd_redmax_view(sim, joint), sim->start, known,
                                  coordinates);
+    if (joint->type > MABD_JOINT_SCREW) { // its freedoms, one after the other
+        memset(coordinates, 0, MABD_AXIS_COUNT * sizeof *coordinates);
+    }
     for (int32_t i = sim->joint_link[index]; in_string(sim, i, index); i = sim->links[i].parent) {
         const mabd_redmax_link* link = &sim->links[i]; // angles are unwrapped by nature
         const int32_t count = link->kind == MABD_PRIMITIVE_BALL ? 0 : link->count;
         for (int32_t k = link->first; k < link->first + count; k++) {
             coordinates[sim->freedoms[k].axis] = sim->now.q[k];
         }
+        if (link->ball < 0 || joint->type <= MABD_JOINT_SCREW) continue;
+        memcpy(coordinates + sim->freedoms[link->first].axis,
+               sim->now.theta + 3 * (size_t)link->ball, 3 * sizeof *coordinates);
     }
 }
 

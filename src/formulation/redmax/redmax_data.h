@@ -8,6 +8,7 @@
 //   screw S       E = rest exp(S q)       hinge (a, 0), slide (0, a)
 //   translation   E = rest (1, +-q)       three slides at once
 //   ball          E = rest (R exp([q]), 0)  chart re-centred at R at the start of every step
+//   path          E = rest Q(q1, ...)     spline curve or surface (path.h)
 //
 // The frame of a link is that of its own joint: of the joint frame on the body that the string
 // carries. A tree may reach a joint from its body b: then the string is reversed and its axes are
@@ -23,11 +24,13 @@
 
 #include "base/pool.h"
 #include "base/warnings.h"
-#include "formulation/redmax/ball_chart.h"
 #include "formulation/redmax/loop_data.h"
+#include "formulation/redmax/path.h"
 #include "formulation/redmax/spring_data.h"
 #include "mabd/sim.h"
+#include "math/ball_chart.h"
 #include "math/quat.h"
+#include "math/spatial.h"
 #include "model/model_data.h"
 #include "rigid/axis_row.h"
 #include "rigid/books.h"
@@ -53,25 +56,29 @@ typedef enum mabd_primitive {
     MABD_PRIMITIVE_SCREW,
     MABD_PRIMITIVE_TRANSLATION,
     MABD_PRIMITIVE_BALL,
+    MABD_PRIMITIVE_CURVE,
+    MABD_PRIMITIVE_SURFACE,
 } mabd_primitive;
 
 typedef struct mabd_redmax_link {
     mabd_primitive kind;
-    int32_t parent;         // link, -1 = ground
-    int32_t body;           // that it carries, -1 = none: no mass
-    int32_t joint;          // of the model, -1 = none: free body or script
-    int32_t first, count;   // freedoms
-    int32_t ball;           // number among balls, -1 = no ball
-    int32_t loop;           // number among links with cut joints, -1 = none
-    int32_t spring;         // number among links with springs, -1 = none
-    bool reversed;          // the tree reaches the joint from body b
-    bool laws;              // a ball with springs, dampers, armature, servos or motors
-    bool last;              // of its string
-    mabd_frame rest;        // E = rest Q
-    mabd_spatial S;         // of a screw; of a translation: sign in S.v.x
-    mabd_frame principal;   // principal frame of its body in the link frame
-    mabd_spatial_inertia M; // of its body
-    mabd_real drag;         // [N s/m]
+    int32_t parent;                // link, -1 = ground
+    int32_t body;                  // that it carries, -1 = none: no mass
+    int32_t joint;                 // of the model, -1 = none: free body or script
+    int32_t first, count;          // freedoms
+    int32_t ball;                  // number among balls, -1 = no ball
+    int32_t path;                  // number among curves and surfaces, -1 = none
+    int32_t loop;                  // number among links with cut joints, -1 = none
+    int32_t spring;                // number among links with springs, -1 = none
+    bool reversed;                 // the tree reaches the joint from body b
+    bool laws;                     // a ball with springs, dampers, armature, servos or motors
+    bool last;                     // of its string
+    const mabd_joint_piece* piece; // of its joint, null = a plain joint
+    mabd_frame rest;               // E = rest Q
+    mabd_spatial S;                // of a screw, w and v parallel; of a translation: sign in S.v.x
+    mabd_frame principal;          // principal frame of its body in the link frame
+    mabd_spatial_inertia M;        // of its body
+    mabd_real drag;                // [N s/m]
 } mabd_redmax_link;
 
 /// One coordinate of a string: tau = base + push - k q - d q' - I q''. Where it has a law (axes.c),
@@ -195,7 +202,7 @@ typedef struct mabd_redmax_sim {
     size_t memory_size, state_bytes, factor_bytes;
     double times[MABD_REDMAX_STAGE_COUNT];
 
-    int32_t part_count, link_count, freedom_count, ball_count, law_count;
+    int32_t part_count, link_count, freedom_count, ball_count, path_count, law_count;
     mabd_redmax_part* parts;
     mabd_redmax_report* reports;   // (parts)
     mabd_redmax_link* links;       // by part
@@ -234,6 +241,7 @@ typedef struct mabd_redmax_sim {
     mabd_redmax_loops loops; // lambda is state
     mabd_redmax_springs springs;
     mabd_redmax_couplings couplings;
+    mabd_redmax_path* paths;
     // links: frames, motion, wrench, vectors of a solve
     mabd_frame *E, *world;
     mabd_spatial *V, *A, *F, *XV, *XA, *Sv;

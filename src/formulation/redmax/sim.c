@@ -30,6 +30,7 @@ static mabd_status prepare(void* self, const mabd_rigid_given* given) {
 
 static mabd_status start(void* self, mabd_error* error) {
     mabd_redmax_start(self);
+    MABD_TRY(mabd_redmax_check_start(self, error));
     return mabd_redmax_check_couplings(self, error);
 }
 
@@ -89,8 +90,9 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .name = "redmax",
     .paper_name = "RedMax",
     .state_version = 5,
-    .can = MABD_CAN_COUPLINGS | MABD_CAN_GROUND | MABD_CAN_NODES | MABD_CAN_SPRINGS |
-           MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH | MABD_CAN_GRADIENT,
+    .can = MABD_CAN_CURVES | MABD_CAN_COUPLINGS | MABD_CAN_GROUND | MABD_CAN_NODES |
+           MABD_CAN_SPRINGS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH |
+           MABD_CAN_GRADIENT,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_SEMI_IMPLICIT |
                    1U << MABD_INTEGRATOR_LINEAR_IMPLICIT | 1U << MABD_INTEGRATOR_RK45,

@@ -2,7 +2,7 @@
 // Data of the springs and of the ground of a simulation in the redmax formulation.
 #pragma once
 
-#include "formulation/redmax/spatial.h"
+#include "math/spatial.h"
 
 /// A point of a link, of a scripted body, or of the world.
 typedef struct mabd_redmax_point {

@@ -8,8 +8,11 @@
 
 #include "base/error.h"
 #include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/redmax_strings.h"
 #include "rigid/row_jacobian.h"
 #include "rigid/script.h"
+#include "rigid/start_work.h"
 #include "scene/signal.h"
 
 #include <math.h>
@@ -113,11 +116,46 @@ static void place_free(const placement* p, int32_t index) {
     place_ball(p, ball, R, mabd_m3_tmul(R, s.omega));
 }
 
+// Fit the string of a joint; to: where its coordinates go, null = nowhere.
+static mabd_redmax_fit fit_joint(const placement* p, int32_t joint, mabd_redmax_node* to) {
+    mabd_rigid_state a, b;
+    view_of(p, &p->sim->model->joints[joint], &a, &b);
+    return mabd_redmax_fit_string(p->sim, joint, &a, &b, p->to, to);
+}
+
+static void place_fitted(const placement* p, const mabd_redmax_link* link) {
+    const mabd_redmax_fit fit = fit_joint(p, link->joint, p->to);
+    char label[160];
+    if (!(fit.slip > MABD_START_TOLERANCE * (1 + fit.speed))) return;
+    mabd_warn(&p->sim->warnings, -1, link->joint, 0,
+              "velocities against %s, by %.3g m/s or rad/s, are replaced by the nearest that it "
+              "allows",
+              mabd_model_joint_label(p->sim->model, link->joint, label, sizeof label),
+              (double)fit.slip);
+}
+
+// Refuse a state that a joint with pieces does not allow.
+static mabd_status check_fits(const placement* p, mabd_error* error) {
+    const mabd_redmax_sim* sim = p->sim;
+    for (int32_t j = 0; j < sim->model->joint_count; j++) {
+        if (!mabd_redmax_is_fitted(sim, j) || sim->joint_link[j] < 0) continue;
+        const mabd_redmax_fit fit = fit_joint(p, j, NULL);
+        char label[160];
+        if (fit.opening <= MABD_START_TOLERANCE) continue;
+        return mabd_fail_at(error, MABD_ERR_INPUT, -1, j, p->time, "%s is open by %.4g m or rad",
+                            mabd_model_joint_label(sim->model, j, label, sizeof label),
+                            (double)fit.opening);
+    }
+    return MABD_OK;
+}
+
 static void place_all(const placement* p) {
     const mabd_redmax_sim* sim = p->sim;
     for (int32_t i = 0; i < sim->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
-        if (link->joint >= 0) {
+        if (mabd_redmax_is_fitted(sim, link->joint)) {
+            if (link->last) place_fitted(p, link);
+        } else if (link->joint >= 0) {
             place_joint(p, link);
         } else if (link->body >= 0) {
             place_free(p, i);
@@ -158,6 +196,7 @@ void mabd_redmax_start(mabd_redmax_sim* sim) {
     mabd_rigid_inputs_clear(&sim->inputs);
     memset(sim->times, 0, sizeof sim->times);
     for (int32_t i = 0; i < sim->part_count; i++) sim->parts[i].peak = 0;
+    mabd_redmax_start_strings(sim, &sim->now);
     place_all(&p);
     if (mabd_redmax_check_couplings(sim, NULL) == MABD_OK) mabd_redmax_close_couplings(sim, 0);
     forget_history(sim);
@@ -165,12 +204,18 @@ void mabd_redmax_start(mabd_redmax_sim* sim) {
     mabd_rigid_books_open(&sim->books, &start);
 }
 
+mabd_status mabd_redmax_check_start(mabd_redmax_sim* sim, mabd_error* error) {
+    const placement p = {sim, sim->start, 0, &sim->now};
+    return check_fits(&p, error);
+}
+
 mabd_status mabd_redmax_set_state(void* self, mabd_real time, const mabd_model_start* state,
                                   bool moved, mabd_error* error) {
     mabd_redmax_sim* sim = self;
     const placement p = {sim, state, time, &sim->now};
     const mabd_measure before = mabd_redmax_measure(sim);
-    (void)moved;                          // poses that did not move give their coordinates
+    (void)moved; // poses that did not move give their coordinates
+    MABD_TRY(check_fits(&p, error));
     if (sim->model->coupling_count > 0) { // which may refuse the state
         copy_node(sim, &sim->now, &sim->base);
         place_all(&p);

@@ -287,6 +287,20 @@ static bool holds_poses(mabd_integrator method) {
     return method == MABD_INTEGRATOR_EULER || method == MABD_INTEGRATOR_BDF2;
 }
 
+// A spline must not be left.
+static mabd_status check_paths(const mabd_redmax_solve* s) {
+    const mabd_redmax_sim* sim = s->sim;
+    for (int32_t i = s->part->link_first; sim->path_count > 0 && i < last_link(s); i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        for (int32_t k = 0; link->path >= 0 && k < link->count; k++) {
+            if (!mabd_piece_is_beyond(link->piece, k, sim->q[link->first + k])) continue;
+            s->report->link = i, s->report->reason = "the motion leaves the spline of";
+            return MABD_ERR_DIVERGED;
+        }
+    }
+    return MABD_OK;
+}
+
 mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bool last,
                                 mabd_redmax_node* to) {
     s->report->joint = -1;
@@ -295,6 +309,7 @@ mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bo
         s->time = s->from + s->h;
         MABD_TRY(mabd_redmax_close_loops(s));
     }
+    MABD_TRY(check_paths(s));
     mabd_redmax_store_node(s, to);
     const bool gains = is_implicit(method) && gains_energy(s, to);
     if (!gains || last) mabd_redmax_keep_stages(s);

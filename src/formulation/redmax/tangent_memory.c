@@ -234,6 +234,11 @@ mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_
                          "formulation 'redmax': springs, ground, nodes and couplings have no "
                          "derivatives");
     }
+    if (sim->model->piece_count > 0) {
+        return mabd_fail(
+            error, MABD_ERR_UNAVAILABLE,
+            "formulation 'redmax': screws, composites and splines have no derivatives");
+    }
     if (sim->law_count > 0) {
         return mabd_fail(
             error, MABD_ERR_UNAVAILABLE,

@@ -18,27 +18,29 @@
 
 #include <string.h>
 
-#define STRING_MAX 4
+#define STRING_MAX MABD_JOINT_MAX_FREEDOMS
 
 /// One primitive of a string; axis: mabd_axis of its first freedom.
 typedef struct string_entry {
     mabd_primitive kind;
     int axis;
+    const mabd_joint_piece* piece; // null = a plain joint
+    bool opens;                    // first of its piece: the frame of the piece is before it
+    int label;                     // number of its first coordinate in a joint with pieces
 } string_entry;
 typedef struct joint_string {
     int count;
     string_entry entry[STRING_MAX];
 } joint_string;
 
-#define SCREW(axis)                                                                                \
-    { MABD_PRIMITIVE_SCREW, MABD_AXIS_##axis }
-#define SLIDES                                                                                     \
-    { MABD_PRIMITIVE_TRANSLATION, MABD_AXIS_TX }
-#define BALL                                                                                       \
-    { MABD_PRIMITIVE_BALL, MABD_AXIS_RX }
+#define ENTRY(kind, axis)                                                                          \
+    { MABD_PRIMITIVE_##kind, axis, NULL, false, 0 }
+#define SCREW(axis) ENTRY(SCREW, MABD_AXIS_##axis)
+#define SLIDES      ENTRY(TRANSLATION, MABD_AXIS_TX)
+#define BALL        ENTRY(BALL, MABD_AXIS_RX)
 
-static const joint_string strings[MABD_JOINT_COUNT] = {
-    [MABD_JOINT_FIXED] = {1, {{MABD_PRIMITIVE_FIXED, 0}}},
+static const joint_string strings[MABD_JOINT_TYPE_COUNT] = {
+    [MABD_JOINT_FIXED] = {1, {ENTRY(FIXED, 0)}},
     [MABD_JOINT_PRISMATIC] = {1, {SCREW(TX)}},
     [MABD_JOINT_HINGE] = {1, {SCREW(RX)}},
     [MABD_JOINT_RECTANGULAR] = {2, {SCREW(TX), SCREW(TY)}},
@@ -50,10 +52,36 @@ static const joint_string strings[MABD_JOINT_COUNT] = {
     [MABD_JOINT_BALL] = {1, {BALL}},
     [MABD_JOINT_SLOT] = {2, {SCREW(TX), BALL}},
     [MABD_JOINT_FREE] = {2, {SLIDES, BALL}},
+    [MABD_JOINT_SCREW] = {1, {SCREW(RX)}},
+    [MABD_JOINT_SPLINE_CURVE] = {1, {ENTRY(CURVE, 0)}},
+    [MABD_JOINT_SPLINE_SURFACE] = {1, {ENTRY(SURFACE, 0)}},
 };
 
 static int freedoms_of(mabd_primitive kind) {
-    return kind == MABD_PRIMITIVE_FIXED ? 0 : kind == MABD_PRIMITIVE_SCREW ? 1 : 3;
+    static const int count[] = {
+        [MABD_PRIMITIVE_FIXED] = 0, [MABD_PRIMITIVE_SCREW] = 1, [MABD_PRIMITIVE_TRANSLATION] = 3,
+        [MABD_PRIMITIVE_BALL] = 3,  [MABD_PRIMITIVE_CURVE] = 1, [MABD_PRIMITIVE_SURFACE] = 2};
+    return count[kind];
+}
+
+static bool is_path(mabd_primitive kind) {
+    return kind == MABD_PRIMITIVE_CURVE || kind == MABD_PRIMITIVE_SURFACE;
+}
+
+// The strings of all pieces of a joint, one behind the other.
+static joint_string pieces_of(const mabd_model* m, const mabd_model_joint* joint) {
+    joint_string out = {0};
+    int label = 0;
+    for (int32_t i = joint->piece_first; i < joint->piece_first + joint->piece_count; i++) {
+        const joint_string* own = &strings[m->pieces[i].type];
+        for (int k = 0; k < own->count; k++) {
+            string_entry* entry = &out.entry[out.count++];
+            *entry = own->entry[k];
+            entry->piece = &m->pieces[i], entry->opens = k == 0, entry->label = label;
+            label += freedoms_of(entry->kind);
+        }
+    }
+    return out;
 }
 
 // True if a slide of a joint may be held: then its slides are links of their own.
@@ -67,6 +95,7 @@ static bool has_held_slide(const mabd_row_set* set) {
 }
 
 static joint_string string_of(const mabd_model* m, const mabd_model_joint* joint) {
+    if (joint->piece_count > 0) return pieces_of(m, joint);
     joint_string s = strings[joint->type];
     if (s.entry[0].kind != MABD_PRIMITIVE_TRANSLATION) return s;
     if (!has_held_slide(&m->row_sets[joint->row_set])) return s;
@@ -100,7 +129,7 @@ static mabd_frame identity(void) {
 // Add a link with its freedoms; returns its number.
 static int32_t add_link(builder* w, const string_entry* entry, int32_t parent, mabd_frame rest) {
     const int32_t index = w->n.links++, count = freedoms_of(entry->kind);
-    const bool ball = entry->kind == MABD_PRIMITIVE_BALL;
+    const bool ball = entry->kind == MABD_PRIMITIVE_BALL, path = is_path(entry->kind);
     if (w->sim) {
         w->sim->links[index] = (mabd_redmax_link){.kind = entry->kind,
                                                   .parent = parent,
@@ -111,6 +140,8 @@ static int32_t add_link(builder* w, const string_entry* entry, int32_t parent, m
                                                   .ball = ball ? w->n.balls : -1,
                                                   .loop = -1,
                                                   .spring = -1,
+                                                  .path = path ? w->n.paths : -1,
+                                                  .piece = entry->piece,
                                                   .rest = rest,
                                                   .S = axis_of(entry->axis, 1),
                                                   .principal = identity()};
@@ -119,7 +150,7 @@ static int32_t add_link(builder* w, const string_entry* entry, int32_t parent, m
                 .link = index, .axis = -1, .coordinate = -1, .motor = -1, .law = -1};
         }
     }
-    w->n.freedoms += count, w->n.balls += ball;
+    w->n.freedoms += count, w->n.balls += ball, w->n.paths += path;
     return index;
 }
 
@@ -160,7 +191,7 @@ static void set_script(builder* w, int32_t link, mabd_spatial S, const mabd_sign
 // has no signal, is written to *principal. Returns the link, -1 = ground.
 static int32_t add_script(builder* w, const mabd_model_script* script, mabd_frame* principal) {
     const mabd_model* m = w->model;
-    const string_entry screw = {MABD_PRIMITIVE_SCREW, MABD_AXIS_TX};
+    const string_entry screw = SCREW(TX);
     mabd_model_start still = mabd_model_script_pose(m, script, 0, 0);
     mabd_frame rest = identity();
     int32_t link = -1;
@@ -275,9 +306,22 @@ static void set_link(builder* w, int32_t link, const string_entry* entry, int32_
     own->joint = joint, own->reversed = reversed;
     own->S = axis_of(entry->axis, sign);
     if (entry->kind == MABD_PRIMITIVE_TRANSLATION) own->S.v.x = sign;
-    for (int32_t k = 0; k < own->count; k++) {
-        w->sim->freedoms[own->first + k].axis = entry->axis + k;
+    if (entry->piece && entry->piece->type == MABD_JOINT_SCREW) {
+        own->S.v = mabd_v3_scale(entry->piece->pitch, own->S.w);
     }
+    const bool composite = w->model->joints[joint].type > MABD_JOINT_SCREW;
+    for (int32_t k = 0; k < own->count; k++) {
+        w->sim->freedoms[own->first + k].axis = (composite ? entry->label : entry->axis) + k;
+    }
+}
+
+// The frame of a piece in the frame behind the one before.
+static mabd_frame piece_frame(const string_entry* entry) {
+    const mabd_joint_piece* piece = entry->piece;
+    mabd_frame E = identity();
+    if (!piece || !entry->opens) return E;
+    E.R = mabd_q_matrix(mabd_q_load(piece->rotation)), E.p = mabd_v3_load(piece->position);
+    return E;
 }
 
 // Add the string of a joint from a link, in whose frame the parent's principal frame is P.
@@ -289,15 +333,18 @@ static void add_joint(builder* w, int32_t parent, mabd_frame P, int32_t joint, i
     mabd_joint_view view;
     mabd_model_joint_view(w->model, own, &view);
     const mabd_frame on_a = {view.Fa, view.Xa}, on_b = {view.Fb, view.Xb};
-    mabd_frame rest = mabd_frame_product(&P, reversed ? &on_b : &on_a);
+    mabd_frame rest = mabd_frame_product(&P, reversed ? &on_b : &on_a), end = on_b;
     int32_t link = parent;
     for (int i = 0; i < string.count; i++) {
         const string_entry* entry = &string.entry[reversed ? string.count - 1 - i : i];
+        const mabd_frame own_frame = piece_frame(entry);
+        if (!reversed) rest = mabd_frame_product(&rest, &own_frame);
         link = add_link(w, entry, link, rest);
         set_link(w, link, entry, joint, reversed);
-        rest = identity();
+        rest = reversed ? mabd_frame_inverse(&own_frame) : identity();
+        if (reversed) end = mabd_frame_product(&on_a, &own_frame); // that of the first piece stays
     }
-    carry(w, link, body, mabd_frame_inverse(reversed ? &on_a : &on_b));
+    carry(w, link, body, mabd_frame_inverse(&end));
     if (w->sim) w->sim->links[link].last = true, w->sim->joint_link[joint] = link;
     set_laws(w, from, joint);
 }
@@ -368,8 +415,9 @@ static void measure_part(mabd_redmax_sim* sim, mabd_redmax_part* part) {
         mabd_redmax_freedom* f = &sim->freedoms[k];
         const mabd_redmax_link* link = &sim->links[f->link];
         const bool slide =
-            link->kind == MABD_PRIMITIVE_TRANSLATION || mabd_v3_dot(link->S.w, link->S.w) == 0;
-        f->length = slide && link->kind != MABD_PRIMITIVE_BALL ? length : 1;
+            link->kind == MABD_PRIMITIVE_TRANSLATION ||
+            (link->kind == MABD_PRIMITIVE_SCREW && mabd_v3_dot(link->S.w, link->S.w) == 0);
+        f->length = slide ? length : 1;
     }
 }
 

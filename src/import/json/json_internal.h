@@ -73,6 +73,20 @@ mabd_status mabd_json_params(mabd_json_reader* reader, const mabd_json_node* roo
 mabd_status mabd_json_body(mabd_json_reader* reader, const mabd_json_node* node);
 /// Add one joint of the scene (json_joint.c).
 mabd_status mabd_json_joint(mabd_json_reader* reader, const mabd_json_node* node);
+/// Read the type of a joint, which must be given (json_joint.c).
+mabd_status mabd_json_joint_type(mabd_json_reader* reader, const mabd_json_node* node,
+                                 mabd_joint* type);
+/// Read "anchor" (3) and the frame (4) of a joint, by "axis" and "axis2" or by "frame"; absent ones
+/// leave their value unchanged (json_joint.c).
+mabd_status mabd_json_joint_frame(mabd_json_reader* reader, const mabd_json_node* node,
+                                  mabd_real* anchor, mabd_real* frame);
+/// Members of a joint for mabd_json_path.
+#define MABD_JSON_PATH_KEYS                                                                        \
+    "pitch", "frames", "closed", "start", "joints", "x", "y", "z", "rx", "ry", "rz"
+/// Read the members MABD_JSON_PATH_KEYS of a joint; what they point to lives as long as the reader
+/// (json_path.c).
+mabd_status mabd_json_path(mabd_json_reader* reader, const mabd_json_node* node,
+                           mabd_joint_def* def);
 /// Fill a geom from the members of a body or of an element of "shapes" (json_geom.c): shape, sizes
 /// and surface. Its density and surface are those of the body before.
 mabd_status mabd_json_geom(mabd_json_reader* reader, const mabd_json_node* node, mabd_geom* geom);

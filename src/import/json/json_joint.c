@@ -73,11 +73,11 @@ static mabd_status read_frames(mabd_json_reader* reader, const mabd_json_node* n
     return read_frame(reader, node, &keys_b, def->anchor_b, def->frame_b);
 }
 
-static mabd_status read_type(mabd_json_reader* reader, const mabd_json_node* node,
-                             mabd_joint* type) {
-    static const char* const names[MABD_JOINT_COUNT] = {
-#define X(name, text, translations, rotations) text,
-        MABD_JOINT_LIST(X)
+mabd_status mabd_json_joint_type(mabd_json_reader* reader, const mabd_json_node* node,
+                                 mabd_joint* type) {
+    static const char* const names[MABD_JOINT_TYPE_COUNT + 1] = {
+#define X(name, text, translations, rotations) [MABD_JOINT_##name] = text,
+        MABD_JOINT_LIST(X) MABD_PATH_JOINT_LIST(X)
 #undef X
     };
     mabd_json_node member;
@@ -85,9 +85,14 @@ static mabd_status read_type(mabd_json_reader* reader, const mabd_json_node* nod
         return mabd_json_missing(reader, node, "a joint", "type");
     }
     int value = 0;
-    MABD_TRY(mabd_json_choice(reader, node, "type", names, MABD_JOINT_COUNT, &value));
+    MABD_TRY(mabd_json_choice(reader, node, "type", names, MABD_JOINT_TYPE_COUNT, &value));
     *type = (mabd_joint)value;
     return MABD_OK;
+}
+
+mabd_status mabd_json_joint_frame(mabd_json_reader* reader, const mabd_json_node* node,
+                                  mabd_real* anchor, mabd_real* frame) {
+    return read_frame(reader, node, &world_keys, anchor, frame);
 }
 
 static mabd_status read_bodies(mabd_json_reader* reader, const mabd_json_node* node,
@@ -111,19 +116,36 @@ static mabd_status read_weights(mabd_json_reader* reader, const mabd_json_node* 
 }
 
 mabd_status mabd_json_joint(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"name",    "type",    "a",        "b",        "anchor",
-                                       "axis",    "axis2",   "frame",    "anchor_a", "axis_a",
-                                       "axis2_a", "frame_a", "anchor_b", "axis_b",   "axis2_b",
-                                       "frame_b", "axes",    "weight",   NULL};
+    static const char* const keys[] = {"name",
+                                       "type",
+                                       "a",
+                                       "b",
+                                       "anchor",
+                                       "axis",
+                                       "axis2",
+                                       "frame",
+                                       "anchor_a",
+                                       "axis_a",
+                                       "axis2_a",
+                                       "frame_a",
+                                       "anchor_b",
+                                       "axis_b",
+                                       "axis2_b",
+                                       "frame_b",
+                                       "axes",
+                                       "weight",
+                                       MABD_JSON_PATH_KEYS,
+                                       NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     mabd_joint_def def = mabd_default_joint_def();
     mabd_axis_def storage[MABD_AXIS_COUNT];
     MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(read_type(reader, node, &def.type));
+    MABD_TRY(mabd_json_joint_type(reader, node, &def.type));
     MABD_TRY(read_bodies(reader, node, &def));
     MABD_TRY(read_frames(reader, node, &def));
     MABD_TRY(mabd_json_axes(reader, node, "axes", storage, def.axes));
     MABD_TRY(read_weights(reader, node, &def));
+    MABD_TRY(mabd_json_path(reader, node, &def));
     return mabd_json_place(reader, node,
                            mabd_scene_add_joint(reader->scene, &def, NULL, &reader->error));
 }

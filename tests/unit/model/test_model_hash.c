@@ -32,7 +32,9 @@ static const char SCENE[] =
     "   \"max_force\": 2, \"lower\": -1, \"upper\": 1, \"motor\": 0.2, \"stiffness\": 1}}},"
     "  {\"name\": \"p\", \"type\": \"prismatic\", \"a\": \"b\", \"b\": \"c\","
     "   \"anchor\": [2, 0, 2],"
-    "   \"axis\": [1, 0, 0], \"axes\": {\"tx\": {\"servo\": 0.1, \"servo_stiffness\": 3}}}],"
+    "   \"axis\": [1, 0, 0], \"axes\": {\"tx\": {\"servo\": 0.1, \"servo_stiffness\": 3}}},"
+    "  {\"type\": \"spline-curve\", \"b\": \"a\", \"frames\": [{}, {\"position\": [1, 0, 0]},"
+    "   {\"position\": [2, 0, 0]}, {\"position\": [2, 1, 0]}]}],"
     " \"nodes\": [{\"name\": \"n\", \"position\": [0, 0, 5]}],"
     " \"springs\": [{\"points\": [{\"body\": \"n\"}, {\"body\": \"a\"}], \"stiffness\": 3}],"
     " \"ground\": {\"points\": [{\"body\": \"a\"}]},"
@@ -95,6 +97,7 @@ static void remove_pointer(const void* member, int role, const char* name, int l
 static void check_signal(const mabd_signal* p);
 static void check_class(const mabd_model_class* p);
 static void check_joint(const mabd_model_joint* p);
+static void check_piece(const mabd_joint_piece* p);
 static void check_row_set(const mabd_row_set* p);
 static void check_row(const mabd_row* p);
 static void check_control(const mabd_control* p);
@@ -122,6 +125,7 @@ static void check_pair(const mabd_model_pair* p);
     for (int32_t i = 0; i < (count); i++, checked[__LINE__]++) check_##record(&p->name[i]);
 #define EACH_class(name, count, role)    EACH(class, name, count)
 #define EACH_joint(name, count, role)    EACH(joint, name, count)
+#define EACH_piece(name, count, role)    EACH(piece, name, count)
 #define EACH_row_set(name, count, role)  EACH(row_set, name, count)
 #define EACH_row(name, count, role)      EACH(row, name, count)
 #define EACH_control(name, count, role)  EACH(control, name, count)
@@ -149,6 +153,10 @@ static void check_class(const mabd_model_class* p) {
 }
 static void check_joint(const mabd_model_joint* p) {
 #define JOINT_FIELD CHECK_FIELD
+#include "model/fields.def"
+}
+static void check_piece(const mabd_joint_piece* p) {
+#define PIECE_FIELD CHECK_FIELD
 #include "model/fields.def"
 }
 static void check_row_set(const mabd_row_set* p) {
@@ -210,6 +218,7 @@ static void expect_all_checked(void){
 #define SIGNAL_FIELD       EXPECT_CHECKED
 #define CLASS_FIELD        EXPECT_CHECKED
 #define JOINT_FIELD        EXPECT_CHECKED
+#define PIECE_FIELD        EXPECT_CHECKED
 #define ROW_SET_FIELD      EXPECT_CHECKED
 #define ROW_FIELD          EXPECT_CHECKED
 #define CONTROL_FIELD      EXPECT_CHECKED

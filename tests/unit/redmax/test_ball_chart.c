@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/formulation/redmax/ball_chart.h: J, its derivatives and exp against differences,
+// Tests for src/math/ball_chart.h: J, its derivatives and exp against differences,
 // from q = 0 to most of a turn.
-#include "formulation/redmax/ball_chart.h"
+#include "math/ball_chart.h"
 #include "support/draw.h"
 
 #include <criterion/criterion.h>

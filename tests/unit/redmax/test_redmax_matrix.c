@@ -22,6 +22,7 @@ static random_scene_def tree(uint64_t seed, int32_t bodies) {
                                   .on_fixed = seed % 4 == 0,
                                   .controls = true,
                                   .soft = true,
+                                  .paths = seed % 5 > 2,
                                   .mass_range = 4};
     return def;
 }
@@ -38,6 +39,7 @@ static void hold_some(redmax_case* c) {
         for (int32_t k = link->first; k < link->first + link->count; k++) {
             mabd_redmax_freedom* f = &sim->freedoms[k];
             if (link->kind == MABD_PRIMITIVE_TRANSLATION || random_real(&c->state) < 0.3) continue;
+            if (link->path >= 0) continue; // without laws
             f->held = some = true, f->law = 0, f->hold = random_real(&c->state);
         }
         if (some && link->kind == MABD_PRIMITIVE_BALL) link->laws = true;

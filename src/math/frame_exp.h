@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exponential and logarithm of frames: exp of the twist D = (w, v), with x = w,
+//
+//   R = 1 + c [x] + a [x]^2      p = (1 + a [x] + b [x]^2) v
+//   a = (1 - cos)/s,  b = (1 - sinc)/s,  c = sinc,  s = x'x
+//
+// and its inverse for turns by less than pi; the rotation goes through a quaternion, so that it
+// keeps its digits near pi.
+#pragma once
+
+#include "math/ball_chart.h"
+#include "math/quat.h"
+#include "math/spatial.h"
+
+/// exp(D)
+MABD_FN mabd_frame mabd_frame_exp(mabd_spatial D) {
+    const mabd_chart x = mabd_chart_at(D.w);
+    const mabd_vec3 xv = mabd_v3_cross(D.w, D.v);
+    mabd_frame E;
+    E.R = mabd_chart_rotation(&x);
+    E.p = mabd_v3_axpy(x.b, mabd_v3_cross(D.w, xv), mabd_v3_axpy(x.a, xv, D.v));
+    return E;
+}
+/// Rotation vector of a unit quaternion, at most pi long
+MABD_FN mabd_vec3 mabd_q_log(mabd_quat q) {
+    const mabd_vec3 v = mabd_v3(q.x, q.y, q.z);
+    const mabd_real n = mabd_v3_norm(v), w = q.w < 0 ? -q.w : q.w;
+    const mabd_real k = n > 0 ? 2 * (mabd_real)atan2(n, w) / n : 2;
+    return mabd_v3_scale(q.w < 0 ? -k : k, v);
+}
+/// log(E): D with exp(D) = E, |w| < pi
+MABD_FN mabd_spatial mabd_frame_log(const mabd_frame* E) {
+    const mabd_vec3 w = mabd_q_log(mabd_q_from_matrix(E->R));
+    return mabd_sp(w, mabd_chart_rates(mabd_v3_scale(-1, w), E->p));
+}
