@@ -20,7 +20,7 @@ typedef struct mabd_model_builder {
     const mabd_scene* scene;
     mabd_model* model;
     int32_t*
-        row_set_of; // ((axes + 1) x MABD_JOINT_TYPE_COUNT) first row set of axes and type, -1 = unused
+        row_set_of; // ((axes + 1) x types of joints) first row set of axes and type, -1 = unused
     int32_t* joint_set; // (joints) row set of a joint
     int32_t* pair_of;   // (joints) place in row_set_of of a row set
     size_t table_used;  // reals of model->tables in use

@@ -44,10 +44,35 @@
 
 // ---- blocks of a link --------------------------------------------------------------------------
 
-static mabd_spatial unit(int k) {
-    mabd_real e[6] = {0};
-    e[k] = 1;
-    return mabd_sp_load(e);
+// Write a block (3 x 3) of N.
+static void put_block(mabd_real* N, int row, int column, mabd_mat3 M) {
+    mabd_real* at = N + MABD_VARIATION * row + column;
+    at[0] = M.c1.x, at[1] = M.c2.x, at[2] = M.c3.x;
+    at += MABD_VARIATION;
+    at[0] = M.c1.y, at[1] = M.c2.y, at[2] = M.c3.y;
+    at += MABD_VARIATION;
+    at[0] = M.c1.z, at[1] = M.c2.z, at[2] = M.c3.z;
+}
+
+// N of the inertia of a link, with (p, f) = M V and V = (w, v):
+//
+//   M = [ I  [mc]; -[mc]  m ]
+//   -adF(M V) - ad(V)'M = [ [w]I - [v][mc] - [p]   [w][mc] + m [v] - [f]; -[w][mc] - [f]   m [w] ]
+static void write_inertia(const mabd_spatial_inertia* M, mabd_spatial V, mabd_real* N) {
+    const mabd_spatial momentum = mabd_inertia_mul(M, V);
+    const mabd_mat3 arm = mabd_m3_skew(M->mc), one = mabd_m3_identity();
+    const mabd_mat3 f = mabd_m3_skew(momentum.v), turn = mabd_m3_skew_product(V.w, arm);
+    const mabd_mat3 zero = mabd_m3_axpy(-1, one, one);
+    mabd_mat3 block = mabd_m3_axpy(-1, mabd_m3_skew(momentum.w), mabd_m3_skew_product(V.w, M->I));
+    put_block(N, 0, 0, mabd_m3_axpy(-1, mabd_m3_skew_product(V.v, arm), block));
+    block = mabd_m3_axpy(-1, f, turn);
+    put_block(N, 0, 3, mabd_m3_axpy(M->mass, mabd_m3_skew(V.v), block));
+    put_block(N, 3, 0, mabd_m3_axpy(-1, turn, mabd_m3_axpy(-1, f, zero)));
+    put_block(N, 3, 3, mabd_m3_axpy(M->mass, mabd_m3_skew(V.w), zero));
+    put_block(N, 0, 6, M->I);
+    put_block(N, 0, 9, arm);
+    put_block(N, 3, 6, mabd_m3_axpy(-1, arm, zero));
+    put_block(N, 3, 9, mabd_m3_axpy(M->mass, one, zero));
 }
 
 void mabd_redmax_local(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
@@ -55,18 +80,7 @@ void mabd_redmax_local(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
     const mabd_redmax_link* link = &sim->links[i];
     memset(N, 0, 6 * MABD_VARIATION * sizeof *N);
     if (link->body < 0) return;
-    const mabd_spatial momentum = mabd_inertia_mul(&link->M, sim->V[i]);
-    for (int k = 0; k < 6; k++) {
-        const mabd_spatial e = unit(k), Me = mabd_inertia_mul(&link->M, e);
-        const mabd_spatial turn =
-            mabd_sp_add(mabd_sp_cross_wrench(e, momentum), mabd_sp_cross_wrench(sim->V[i], Me));
-        mabd_real by_A[6], by_V[6];
-        mabd_sp_store(Me, by_A), mabd_sp_store(turn, by_V);
-        for (int r = 0; r < 6; r++) {
-            N[MABD_VARIATION * r + k] = -by_V[r];
-            N[MABD_VARIATION * r + 6 + k] = by_A[r];
-        }
-    }
+    write_inertia(&link->M, sim->V[i], N);
     mabd_redmax_load_derivatives(s, i, N);
     if (link->loop >= 0) mabd_redmax_subtract_own(sim, i, N);
     if (link->spring >= 0 && !s->pull) mabd_redmax_subtract_springs(sim, i, N);
@@ -131,21 +145,21 @@ mabd_real mabd_redmax_own(const mabd_redmax_sim* sim, int32_t i, mabd_redmax_wei
 
 // ---- sums over variations ----------------------------------------------------------------------
 
-static mabd_real dot(int n, const mabd_real* a, const mabd_real* b) {
+MABD_HOT mabd_real dot(int n, const mabd_real* a, const mabd_real* b) {
     mabd_real sum = 0;
     for (int k = 0; k < n; k++) sum += a[k] * b[k];
     return sum;
 }
 
 // N B of one column.
-static mabd_spatial times_column(const mabd_real* N, int n, const mabd_real* B) {
+MABD_HOT mabd_spatial times_column(const mabd_real* N, int n, const mabd_real* B) {
     mabd_real out[6];
     for (int r = 0; r < 6; r++) out[r] = dot(n, N + MABD_VARIATION * r, B);
     return mabd_sp_load(out);
 }
 
 // N T, in place.
-static void times_transfer(const mabd_redmax_sim* sim, int32_t i, int n, mabd_real* N) {
+MABD_HOT void times_transfer(const mabd_redmax_sim* sim, int32_t i, int n, mabd_real* N) {
     for (int r = 0; r < 6; r++) {
         mabd_real* row = N + MABD_VARIATION * r;
         const mabd_spatial a = mabd_sp_load(row + 6);
@@ -157,13 +171,22 @@ static void times_transfer(const mabd_redmax_sim* sim, int32_t i, int n, mabd_re
     }
 }
 
-// Np += X' N, columns of N are wrenches.
-static void add_to_parent(const mabd_frame* E, int n, const mabd_real* N, mabd_real* Np) {
+// Np += X' N: f = R N_force, m = R N_moment + p x f, by columns.
+MABD_HOT void add_to_parent(const mabd_frame* E, int n, const mabd_real* MABD_RESTRICT N,
+                            mabd_real* MABD_RESTRICT Np) {
+    const mabd_mat3 R = E->R;
+    const mabd_vec3 p = E->p;
+    enum { W = MABD_VARIATION };
     for (int c = 0; c < n; c++) {
-        mabd_real column[6];
-        for (int r = 0; r < 6; r++) column[r] = N[MABD_VARIATION * r + c];
-        mabd_sp_store(mabd_frame_to_parent(E, mabd_sp_load(column)), column);
-        for (int r = 0; r < 6; r++) Np[MABD_VARIATION * r + c] += column[r];
+        const mabd_real a = N[3 * W + c], b = N[4 * W + c], d = N[5 * W + c];
+        const mabd_real x = R.c1.x * a + R.c2.x * b + R.c3.x * d;
+        const mabd_real y = R.c1.y * a + R.c2.y * b + R.c3.y * d;
+        const mabd_real z = R.c1.z * a + R.c2.z * b + R.c3.z * d;
+        const mabd_real k = N[c], l = N[W + c], m = N[2 * W + c];
+        Np[c] += R.c1.x * k + R.c2.x * l + R.c3.x * m + (p.y * z - p.z * y);
+        Np[W + c] += R.c1.y * k + R.c2.y * l + R.c3.y * m + (p.z * x - p.x * z);
+        Np[2 * W + c] += R.c1.z * k + R.c2.z * l + R.c3.z * m + (p.x * y - p.y * x);
+        Np[3 * W + c] += x, Np[4 * W + c] += y, Np[5 * W + c] += z;
     }
 }
 
@@ -227,12 +250,22 @@ static mabd_real hold_rows(mabd_redmax_sim* sim, const mabd_redmax_link* link, i
 
 // ---- factor ------------------------------------------------------------------------------------
 
+// S'N T: rows of N T (6 x 18) in the ratios of S.
+MABD_HOT void combine_rows(int n, mabd_spatial S, const mabd_real* MABD_RESTRICT N,
+                           mabd_real* MABD_RESTRICT K) {
+    enum { W = MABD_VARIATION };
+    for (int c = 0; c < n; c++) {
+        K[c] = S.w.x * N[c] + S.w.y * N[W + c] + S.w.z * N[2 * W + c] + S.v.x * N[3 * W + c] +
+               S.v.y * N[4 * W + c] + S.v.z * N[5 * W + c];
+    }
+}
+
 // D of a link: its pivots; K and G of its freedoms.
-static mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, mabd_redmax_weights w,
-                             mabd_real* N) {
+MABD_HOT mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, int n, mabd_redmax_weights w,
+                               mabd_real* N) {
     mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
-    const int n = mabd_redmax_width(s->part), m = link->count;
+    const int m = link->count;
     mabd_real D[9], scale = 0;
     for (int k = 0; k < m; k++) {
         const size_t at = (size_t)(link->first + k);
@@ -254,13 +287,9 @@ static mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, mabd_redmax_
         memset(sim->K + MABD_VARIATION * (size_t)link->first, 0, MABD_VARIATION * sizeof *N);
         return MABD_OK;
     }
-    for (int k = 0; k < m; k++) { // S'N T
-        mabd_real S[6], *K = sim->K + MABD_VARIATION * (size_t)(link->first + k);
-        mabd_sp_store(sim->S[link->first + k], S);
-        for (int c = 0; c < n; c++) {
-            K[c] = 0;
-            for (int r = 0; r < 6; r++) K[c] += S[r] * N[MABD_VARIATION * r + c];
-        }
+    for (int k = 0; k < m; k++) {
+        combine_rows(n, sim->S[link->first + k], N,
+                     sim->K + MABD_VARIATION * (size_t)(link->first + k));
     }
     if (has_holds(sim, link)) scale = hold_rows(sim, link, n, D);
     if (!mabd_small_lu_factor(m, D, PIVOT_LEAST * scale, sim->pivot + link->first)) {
@@ -268,6 +297,12 @@ static mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, mabd_redmax_
     }
     for (int j = 0; j < m; j++) {
         memcpy(sim->D + 3 * (size_t)(link->first + j), D + m * j, (size_t)m * sizeof *D);
+    }
+    if (m == 1) {
+        const mabd_real inverse = 1 / D[0];
+        mabd_real* K = sim->K + MABD_VARIATION * (size_t)link->first;
+        for (int c = 0; c < n; c++) K[c] *= inverse;
+        return MABD_OK;
     }
     for (int c = 0; c < n; c++) {
         mabd_real b[3];
@@ -279,9 +314,10 @@ static mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, mabd_redmax_
 }
 
 // N T - G K, in place.
-static void reduce(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int n, mabd_real* N) {
+MABD_HOT void reduce(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int n,
+                     mabd_real* MABD_RESTRICT N) {
     for (int32_t k = link->first; k < link->first + link->count; k++) {
-        const mabd_real* K = sim->K + MABD_VARIATION * (size_t)k;
+        const mabd_real* MABD_RESTRICT K = sim->K + MABD_VARIATION * (size_t)k;
         mabd_real G[6];
         mabd_sp_store(sim->G[k], G);
         for (int r = 0; r < 6; r++) {
@@ -291,10 +327,28 @@ static void reduce(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int
     }
 }
 
+// From the leaves to the ground; n = 12 or 18 is a constant where this is inlined.
+MABD_HOT mabd_status eliminate_all(const mabd_redmax_solve* s, int n, mabd_redmax_weights w,
+                                   int32_t* at) {
+    mabd_redmax_sim* sim = s->sim;
+    const int32_t first = s->part->link_first;
+    const size_t size = 6 * MABD_VARIATION;
+    for (int32_t i = first + s->part->link_count - 1; i >= first; i--) {
+        const mabd_redmax_link* link = &sim->links[i];
+        mabd_real* N = sim->N + size * (size_t)i;
+        *at = i;
+        MABD_TRY(eliminate(s, i, n, w, N));
+        if (link->parent < 0) continue;
+        reduce(sim, link, n, N);
+        add_to_parent(&sim->E[i], n, N, sim->N + size * (size_t)link->parent);
+    }
+    *at = -1;
+    return MABD_OK;
+}
+
 mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w, int32_t* at) {
     mabd_redmax_sim* sim = s->sim;
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
-    const int n = mabd_redmax_width(s->part);
     const size_t size = 6 * MABD_VARIATION;
     if (s->part->cut_count > 0) mabd_redmax_border_derivatives(s);
     if (s->part->spring_count > 0 && !s->pull) mabd_redmax_spring_derivatives(s);
@@ -304,17 +358,8 @@ mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w
         write_columns(sim, i, w);
         if (link->ball >= 0 && link->laws) mabd_redmax_ball_derivatives(s, i);
     }
-    for (int32_t i = end - 1; i >= first; i--) {
-        const mabd_redmax_link* link = &sim->links[i];
-        mabd_real* N = sim->N + size * (size_t)i;
-        *at = i;
-        MABD_TRY(eliminate(s, i, w, N));
-        if (link->parent < 0) continue;
-        reduce(sim, link, n, N);
-        add_to_parent(&sim->E[i], n, N, sim->N + size * (size_t)link->parent);
-    }
-    *at = -1;
-    return MABD_OK;
+    return mabd_redmax_width(s->part) == 12 ? eliminate_all(s, 12, w, at)
+                                            : eliminate_all(s, MABD_VARIATION, w, at);
 }
 
 // ---- solves ------------------------------------------------------------------------------------
