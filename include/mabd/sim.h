@@ -95,6 +95,18 @@ typedef enum mabd_dual {
         MABD_DUAL_COUNT
 } mabd_dual;
 
+/// Which problem gives the forces of contacts (redmax).
+#define MABD_CONTACT_PROBLEM_LIST(X)                                                               \
+    X(STAGGERED, "staggered") /* Coulomb's law: bounds of friction follow the normal forces */     \
+    X(ONE_QP, "one-qp")       /* one convex problem over all cones of friction */
+
+typedef enum mabd_contact_problem {
+#define X(name, text) MABD_CONTACT_PROBLEM_##name,
+    MABD_CONTACT_PROBLEM_LIST(X)
+#undef X
+        MABD_CONTACT_PROBLEM_COUNT
+} mabd_contact_problem;
+
 /// How redundant rows are handled (quaternion).
 #define MABD_REDUNDANCY_LIST(X)                                                                    \
     X(PROXIMAL, "proximal")   /* all rows are kept, no decision about rank */                      \
@@ -158,6 +170,8 @@ MABD_API const char* mabd_preset_name(mabd_preset value);
 MABD_API const char* mabd_newton_name(mabd_newton value);
 /// Name of a choice of dual solvers as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_dual_name(mabd_dual value);
+/// Name of a problem of contacts as on the command line; "unknown" for other values. Never null.
+MABD_API const char* mabd_contact_problem_name(mabd_contact_problem value);
 /// Name of a handling of redundant rows as on the command line; "unknown" for other values.
 MABD_API const char* mabd_redundancy_name(mabd_redundancy value);
 /// Name of a choice of equations as on the command line; "unknown" for other values. Never null.
@@ -271,6 +285,7 @@ typedef struct mabd_redmax_def {
                                 // of a step of rk45; > 0
     mabd_real energy_guard;     // energy that an implicit step may gain, relative to the largest
                                 // kinetic energy so far plus weight times reach; 0 = off
+    mabd_contact_problem contacts; // that gives the forces of contacts
 } mabd_redmax_def;
 
 /// How to simulate. Start from mabd_default_sim_def(). mabd_sim_create refuses, by name, a field

@@ -98,6 +98,7 @@ mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     if (o->bdf2_start != MABD_INTEGRATOR_AUTO) {
         def.quaternion.bdf2_start = (mabd_integrator)o->bdf2_start;
     }
+    def.redmax.contacts = (mabd_contact_problem)o->contacts;
     def.quaternion.redundancy = (mabd_redundancy)o->redundancy;
     def.quaternion.solver = (mabd_solver)o->solver;
     def.quaternion.multipliers = (mabd_multipliers)o->multipliers;

@@ -17,6 +17,7 @@ static const char* const INTEGRATORS[] = {MABD_INTEGRATOR_LIST(X) NULL};
 static const char* const ON_OFF[] = {"on", "off", NULL};
 static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
 static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
+static const char* const CONTACT_PROBLEMS[] = {MABD_CONTACT_PROBLEM_LIST(X) NULL};
 static const char* const REDUNDANCIES[] = {MABD_REDUNDANCY_LIST(X) NULL};
 static const char* const SOLVERS[] = {MABD_SOLVER_LIST(X) NULL};
 static const char* const MULTIPLIERS[] = {MABD_MULTIPLIERS_LIST(X) NULL};
@@ -52,6 +53,9 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
                     "semi-implicit; 0 to 1, default 1)"),
         option_choice("bdf2-start", INTEGRATORS, &o->bdf2_start,
                       "first step of bdf2: trbdf2, sdirk2, euler (quaternion; default trbdf2)"),
+        option_choice("contacts", CONTACT_PROBLEMS, &o->contacts,
+                      "forces of contacts: Coulomb's law, or one convex problem (redmax; default "
+                      "staggered)"),
         option_choice("redundancy", REDUNDANCIES, &o->redundancy,
                       "redundant rows: kept, or left out after a dense analysis (quaternion; "
                       "default proximal)"),

@@ -86,6 +86,7 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_real(root, "baumgarte", def.quaternion.baumgarte);
     summary_set_real(root, "energy_guard", def.redmax.energy_guard);
     summary_set_text(root, "bdf2_start", mabd_integrator_name(def.quaternion.bdf2_start));
+    summary_set_text(root, "contacts_by", mabd_contact_problem_name(def.redmax.contacts));
     summary_set_text(root, "redundancy", mabd_redundancy_name(def.quaternion.redundancy));
     summary_set_text(root, "solver", mabd_solver_name(def.quaternion.solver));
     summary_set_text(root, "multipliers", mabd_multipliers_name(def.quaternion.multipliers));

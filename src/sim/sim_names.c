@@ -13,6 +13,7 @@ static const char* const integrators[] = {MABD_INTEGRATOR_LIST(X)};
 static const char* const presets[] = {MABD_PRESET_LIST(X)};
 static const char* const newtons[] = {MABD_NEWTON_LIST(X)};
 static const char* const duals[] = {MABD_DUAL_LIST(X)};
+static const char* const contact_problems[] = {MABD_CONTACT_PROBLEM_LIST(X)};
 static const char* const redundancies[] = {MABD_REDUNDANCY_LIST(X)};
 static const char* const solvers[] = {MABD_SOLVER_LIST(X)};
 static const char* const multipliers[] = {MABD_MULTIPLIERS_LIST(X)};
@@ -55,6 +56,9 @@ const char* mabd_newton_name(mabd_newton value) {
 }
 const char* mabd_dual_name(mabd_dual value) {
     return name_of(duals, MABD_DUAL_COUNT, value);
+}
+const char* mabd_contact_problem_name(mabd_contact_problem value) {
+    return name_of(contact_problems, MABD_CONTACT_PROBLEM_COUNT, value);
 }
 const char* mabd_redundancy_name(mabd_redundancy value) {
     return name_of(redundancies, MABD_REDUNDANCY_COUNT, value);

@@ -23,13 +23,14 @@ typedef struct trial {
     double fall;     // error of the closed form of free fall [m]
     double force;    // of a body at rest on a contact or a stop, relative to its weight
     double motion;   // error of a closed form at h = 1 ms, relative to the distance covered
+    double braking;  // the same of a box that slides: with implicit Euler half its speed times h
     double copies;   // distance of a copy in a batch from the same scene alone [m]
     double poses;    // distance from the first formulation in a common scene [m]
 } trial;
 static const trial trials[] = {
-    {MABD_FORMULATION_AFFINE, 1e-9, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 0, 0},
-    {MABD_FORMULATION_QUATERNION, 1e-11, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 0, 1e-4},
-    {MABD_FORMULATION_REDMAX, 1e-12, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 0, 1e-4},
+    {MABD_FORMULATION_AFFINE, 1e-9, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 5e-4, 0, 0},
+    {MABD_FORMULATION_QUATERNION, 1e-11, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 5e-4, 0, 1e-4},
+    {MABD_FORMULATION_REDMAX, 1e-12, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 3e-3, 0, 1e-4},
 };
 #define TRIALS ((int)(sizeof trials / sizeof trials[0]))
 
@@ -272,14 +273,16 @@ Test(formulations, contact_forces_carry_the_weight) {
 
 // A box that slides at v0 = 1 m/s stops after v0^2 / (2 mu g), at t = v0 / (mu g) = 0.34 s.
 static void friction_brakes(const trial* t, const mabd_model* model, const char* name) {
+    trial own = *t;
+    own.motion = t->braking;
     const mabd_sim_def def = def_of(t, 1e-3);
     mabd_sim* sim = rig_sim(model, &def);
     const double a = 0.3 * G, distance = 1 / (2 * a);
     (void)name;
     advance(t, sim, 0.2);
-    expect_at(t, sim, 1, 0, 0.2 - a * 0.2 * 0.2 / 2, distance);
+    expect_at(&own, sim, 1, 0, 0.2 - a * 0.2 * 0.2 / 2, distance);
     advance(t, sim, 0.6);
-    expect_at(t, sim, 1, 0, distance, distance);
+    expect_at(&own, sim, 1, 0, distance, distance);
     mabd_sim_destroy(sim);
 }
 

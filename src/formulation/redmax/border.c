@@ -19,6 +19,7 @@
 // accelerations and projections (closing.c).
 
 #include "dual/dense_lu.h"
+#include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_springs.h"
 #include "rigid/refine.h"
@@ -263,4 +264,24 @@ void mabd_redmax_subtract_border(const mabd_redmax_solve* s, bool mass, mabd_rea
     const bordered w = bordered_of(s, mass);
     const mabd_real* y = s->sim->loops.y + s->part->border_first;
     for (int32_t r = 0; r < w.n; r++) pull_as(&w, r, -y[r], false, forces);
+}
+
+void mabd_redmax_pull_wrench(const mabd_redmax_sim* sim, int32_t link, mabd_spatial F,
+                             mabd_real* b) {
+    pull_link(sim, link, F, true, b);
+}
+
+void mabd_redmax_respond(const mabd_redmax_solve* s, mabd_real* x) {
+    const mabd_redmax_loops* loops = &s->sim->loops;
+    bordered w = bordered_of(s, false);
+    const size_t first = (size_t)s->part->freedom_first, at = (size_t)s->part->border_first;
+    if (s->part->border_count > 0) {
+        memcpy(loops->pull + first, x + first, (size_t)s->part->freedom_count * sizeof *x);
+        mabd_redmax_apply(s, loops->pull, loops->pull);
+        for (int32_t r = 0; r < w.n; r++)
+            loops->rhs[at + (size_t)r] = -read_row(&w, r, loops->pull);
+        solve_border(&w);
+        for (int32_t r = 0; r < w.n; r++) pull(&w, r, loops->y[at + (size_t)r], x);
+    }
+    mabd_redmax_apply(s, x, x);
 }

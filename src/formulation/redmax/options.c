@@ -99,5 +99,9 @@ mabd_status mabd_redmax_check(const mabd_model* m, const mabd_sim_def* def, mabd
                          "formulation 'redmax' does not have scripted bodies with integrator "
                          "'rk45'");
     }
+    if (def->integrator == MABD_INTEGRATOR_RK45 && m->contact.enabled) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "formulation 'redmax' does not have contacts with integrator 'rk45'");
+    }
     return check_tree(m, error);
 }

@@ -146,6 +146,8 @@ typedef struct mabd_redmax_part {
     int32_t coupling_first, coupling_count; // their rows are the last ones of row_count
     mabd_axis_stalls stalls;                // of the search for branches
     bool has_branches;                      // sim->branch is known
+    bool touches;          // had contact points in the last step: it goes on by implicit Euler
+    bool pushed;           // sim->push acts on its links in the residual
     bool poses;            // forces depend on poses: variations have 18 entries, else 12
     bool driven;           // has prescribed freedoms or forces that turn with a body
     mabd_real reach;       // weight times length of its longest branch [J]
@@ -242,6 +244,8 @@ typedef struct mabd_redmax_sim {
     mabd_redmax_springs springs;
     mabd_redmax_couplings couplings;
     mabd_redmax_path* paths;
+    struct mabd_redmax_contacts* contacts; // null = none
+    mabd_spatial* push;                    // (links) wrenches of contacts; null = none
     // links: frames, motion, wrench, vectors of a solve
     mabd_frame *E, *world;
     mabd_spatial *V, *A, *F, *XV, *XA, *Sv;

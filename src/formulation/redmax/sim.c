@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The redmax formulation behind its table: creation, plan, memory.
 
+#include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_sim.h"
 
@@ -68,7 +69,7 @@ static mabd_warnings* warnings(void* self) {
 
 static size_t bytes(const void* self) {
     const mabd_redmax_sim* sim = self;
-    return mabd_bytes(1, sizeof *sim) + sim->memory_size;
+    return mabd_bytes(1, sizeof *sim) + sim->memory_size + mabd_redmax_contacts_bytes(sim);
 }
 
 static void memory(const void* self, size_t* out) {
@@ -83,16 +84,15 @@ static void get_times(const void* self, double* seconds) {
 #define X(name, text) text,
 static const char* const stage_names[] = {MABD_REDMAX_STAGE_LIST(X) NULL};
 #undef X
-static const char* const unused[] = {"dual", "row_tolerance", "gap_tolerance", "contact_tolerance",
-                                     NULL};
+static const char* const unused[] = {"dual", "row_tolerance", "gap_tolerance", NULL};
 
 const mabd_formulation_ops mabd_formulation_redmax = {
     .name = "redmax",
     .paper_name = "RedMax",
-    .state_version = 5,
-    .can = MABD_CAN_CURVES | MABD_CAN_COUPLINGS | MABD_CAN_GROUND | MABD_CAN_NODES |
-           MABD_CAN_SPRINGS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH |
-           MABD_CAN_GRADIENT,
+    .state_version = 6,
+    .can = MABD_CAN_CONTACTS | MABD_CAN_CURVES | MABD_CAN_COUPLINGS | MABD_CAN_GROUND |
+           MABD_CAN_NODES | MABD_CAN_SPRINGS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS |
+           MABD_CAN_BATCH | MABD_CAN_GRADIENT,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_SEMI_IMPLICIT |
                    1U << MABD_INTEGRATOR_LINEAR_IMPLICIT | 1U << MABD_INTEGRATOR_RK45,
@@ -120,8 +120,8 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .restart_input = mabd_redmax_restart_input,
     .get_controls = mabd_redmax_get_controls,
     .get_target = mabd_redmax_get_target,
-    .get_contacts = mabd_rigid_no_contacts,
-    .overlap = mabd_rigid_no_overlap,
+    .get_contacts = mabd_redmax_get_contacts,
+    .overlap = mabd_redmax_overlap,
     .state_size = mabd_redmax_state_size,
     .save = mabd_redmax_save,
     .restore = mabd_redmax_restore,

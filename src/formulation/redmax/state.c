@@ -185,6 +185,7 @@ static void forget_history(mabd_redmax_sim* sim) {
     memset(sim->loops.lambda, 0, (size_t)sim->loops.row_count * sizeof *sim->loops.lambda);
     for (int32_t p = 0; p < sim->part_count; p++) {
         sim->parts[p].has_history = sim->parts[p].has_branches = false;
+        sim->parts[p].touches = false;
     }
 }
 
@@ -257,6 +258,7 @@ static void visit(void* self, mabd_rigid_cursor* at) {
         mabd_rigid_visit(at, &sim->parts[p].peak, sizeof sim->parts[p].peak);
         mabd_rigid_visit_flags(at, &sim->parts[p].has_history, 1);
         mabd_rigid_visit_flags(at, &sim->parts[p].has_branches, 1);
+        mabd_rigid_visit_flags(at, &sim->parts[p].touches, 1);
     }
 }
 

@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "formulation/redmax/explicit.h"
 #include "formulation/redmax/redmax_axes.h"
+#include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_works.h"
 
@@ -99,17 +100,15 @@ void mabd_redmax_copy_node(const mabd_redmax_solve* s, const mabd_redmax_node* f
 
 // ---- stages ------------------------------------------------------------------------------------
 
-// History of a ball in the chart of the step.
-static void chart_history(const mabd_redmax_solve* s, const mabd_redmax_link* link) {
-    mabd_redmax_sim* sim = s->sim;
+void mabd_redmax_chart_past(const mabd_redmax_link* link, const mabd_redmax_node* at,
+                            const mabd_redmax_node* before, mabd_real* q_out, mabd_real* v_out) {
     const size_t ball = (size_t)link->ball;
-    const mabd_quat now = mabd_q_load(sim->now.turn + 4 * ball);
-    const mabd_quat last = mabd_q_load(sim->last.turn + 4 * ball);
+    const mabd_quat now = mabd_q_load(at->turn + 4 * ball);
+    const mabd_quat last = mabd_q_load(before->turn + 4 * ball);
     const mabd_mat3 back = mabd_q_matrix(mabd_q_product(mabd_q_conjugate(now), last));
     const mabd_vec3 q = mabd_so3_log(back);
-    mabd_v3_store(q, sim->q_m + link->first);
-    mabd_v3_store(mabd_chart_rates(q, mabd_v3_load(sim->last.v + link->first)),
-                  sim->v_m + link->first);
+    mabd_v3_store(q, q_out + link->first);
+    mabd_v3_store(mabd_chart_rates(q, mabd_v3_load(before->v + link->first)), v_out + link->first);
 }
 
 static void load_history(const mabd_redmax_solve* s) {
@@ -117,7 +116,7 @@ static void load_history(const mabd_redmax_solve* s) {
     for (int32_t i = s->part->link_first; i < last_link(s); i++) {
         const mabd_redmax_link* link = &sim->links[i];
         if (link->kind == MABD_PRIMITIVE_BALL) {
-            chart_history(s, link);
+            mabd_redmax_chart_past(link, &sim->now, &sim->last, sim->q_m, sim->v_m);
             continue;
         }
         for (int32_t k = link->first; k < link->first + link->count; k++) {
@@ -389,6 +388,7 @@ static void take_branches(mabd_redmax_solve* s, mabd_real time) {
 static mabd_integrator method_of(const mabd_redmax_sim* sim, const mabd_redmax_part* part,
                                  bool history) {
     const mabd_integrator own = sim->def.integrator;
+    if (part->touches && is_implicit(own)) return MABD_INTEGRATOR_EULER;
     if (part->law_count > 0 && is_implicit(own) && mabd_redmax_meets_stop(sim, part)) {
         return MABD_INTEGRATOR_EULER;
     }
@@ -467,6 +467,29 @@ static void rotate(mabd_redmax_sim* sim) {
     }
 }
 
+// Let the parts of a step meet: those that touch others and did not go by implicit Euler go again.
+static mabd_status meet(mabd_redmax_sim* sim, mabd_step_info* info, int32_t* bad) {
+    bool again = false;
+    *bad = 0;
+    MABD_TRY(mabd_redmax_find_contacts(sim));
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        mabd_redmax_part* part = &sim->parts[i];
+        if (!sim->contacts->touches[i] || part->touches || !is_implicit(sim->def.integrator)) {
+            continue;
+        }
+        part->touches = again = true;
+        step_part(sim, i, 0);
+        *bad = i;
+        if (sim->reports[i].status != MABD_OK) return sim->reports[i].status;
+    }
+    if (again) MABD_TRY(mabd_redmax_find_contacts(sim));
+    MABD_TRY(mabd_redmax_close_contacts(sim, info, bad));
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        sim->parts[i].touches = sim->contacts->touches[i];
+    }
+    return MABD_OK;
+}
+
 static void add_report(const mabd_redmax_report* r, mabd_step_info* info) {
     info->iterations += r->iterations;
     info->retries += r->retries;
@@ -517,7 +540,11 @@ mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, m
         if (r->status != MABD_OK && !bad) bad = r;
         add_report(r, info);
     }
+    int32_t part = 0;
+    const mabd_status met = bad || !sim->contacts ? MABD_OK : meet(sim, info, &part);
     add_times(sim, mabd_clock() - clock);
+    if (met == MABD_ERR_MEMORY) return mabd_fail_memory(error, "finding contacts");
+    if (met != MABD_OK) bad = &sim->reports[part], sim->reports[part].status = met;
     if (bad) return report_failure(sim, bad, time, error);
     rotate(sim);
     mabd_redmax_keep_branches(sim);

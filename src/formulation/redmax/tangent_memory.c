@@ -223,6 +223,11 @@ mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_
                                       int32_t direction_count, const mabd_allocator* allocator,
                                       mabd_redmax_gradient** out, mabd_error* error) {
     MABD_TRY(check_integrator(sim->def.integrator, error));
+    if (sim->contacts) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "formulation 'redmax': contacts of shapes are not smooth and have no "
+                         "derivatives");
+    }
     for (int32_t i = 0; i < sim->part_count; i++) {
         if (sim->parts[i].cut_count == 0) continue;
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forces of contacts: g = W l + rest + c l of all contact points, rows normal and two tangents.
+//
+//   staggered   Coulomb's law. Normal forces and friction within given bounds are one convex
+//               problem; the bounds then follow the normal forces, until they agree
+//               (dual/cone_cg.h; [RM] alternates between a problem for either).
+//   one-qp      the convex problem of all forces within their cones, |l_t| <= mu l_n:
+//                 minimise l'(W + c)l/2 + rest'l
+//               [RM] takes a pyramid in place of the cone. A contact that slides opens by mu times
+//               its slip in this step, which Coulomb's law does not.
+//
+// W is by blocks of 3 x 3 of contacts that share a part: a solve in O(links) for each row and part,
+// read at all contacts of that part. c is a small part of the row's own compliance; that of the
+// scene steers the affine formulation only.
+//
+// One-qp by sweeps of projected Gauss-Seidel: l_i <- P(l_i - g_i/e_i), e_i the trace of the own
+// block of W, which is above its largest eigenvalue, and P the projection onto the cone.
+
+#include "dual/cone_gs.h"
+#include "formulation/redmax/redmax_contact.h"
+
+#include <math.h>
+#include <string.h>
+
+/// Compliance c of a row relative to its own: forces of points of one face are unique by it, and a
+/// block that sticks creeps by this part of its free fall in a step.
+#define SOFTNESS ((mabd_real)1e-6)
+/// Largest error of a contact law of forces that are used [m].
+#define RESIDUAL_MAX ((mabd_real)1e-3)
+#define PRODUCTS_MAX 20000
+#define UPDATES_MAX  200
+
+/// The problem of one step.
+typedef struct contact_problem {
+    mabd_redmax_sim* sim;
+    mabd_redmax_solve* solves;
+    mabd_redmax_contact* points;
+    int32_t count;
+    mabd_cone_matrix W;
+    mabd_real *block, *rest, *own, *force, *rows, *friction;
+    mabd_real softness;
+} contact_problem;
+
+static bool shares_part(const mabd_redmax_contact* a, const mabd_redmax_contact* b) {
+    for (int i = 0; i < 2; i++) {
+        const int32_t part = a->part[i];
+        if (part >= 0 && (part == b->part[0] || part == b->part[1])) return true;
+    }
+    return false;
+}
+
+// Pattern of W by rows of blocks.
+static mabd_status fill_pattern(contact_problem* p) {
+    mabd_redmax_contacts* c = p->sim->contacts;
+    const int32_t n = p->count;
+    c->start.count = c->columns.count = 0;
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->start, sizeof(int32_t), (int64_t)n + 1));
+    int32_t* start = c->start.data;
+    for (int32_t i = 0; i < n; i++) {
+        start[i] = c->columns.count;
+        MABD_TRY(mabd_list_reserve(&c->allocator, &c->columns, sizeof(int32_t), n));
+        for (int32_t k = 0; k < n; k++) {
+            if (!shares_part(&p->points[i], &p->points[k])) continue;
+            ((int32_t*)c->columns.data)[c->columns.count++] = k;
+        }
+    }
+    start[n] = c->columns.count;
+    return MABD_OK;
+}
+
+// Divide the reals of the problem: blocks, then vectors.
+static mabd_status take_reals(contact_problem* p) {
+    mabd_redmax_contacts* c = p->sim->contacts;
+    const int64_t n = p->count, blocks = c->columns.count,
+                  work = (int64_t)mabd_cone_cg_work((int32_t)n);
+    c->reals.count = 0;
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->reals, sizeof(mabd_real),
+                               9 * blocks + (3 + 2 + 3 + 3 + 1) * n + work));
+    p->block = c->reals.data;
+    p->rest = p->block + 9 * blocks, p->own = p->rest + 3 * n, p->force = p->own + 2 * n;
+    p->rows = p->force + 3 * n, p->friction = p->rows + 3 * n;
+    const mabd_cone_matrix W = {.count = p->count,
+                                .first = 0,
+                                .start = c->start.data,
+                                .end = (int32_t*)c->start.data + 1,
+                                .column = c->columns.data,
+                                .block = p->block};
+    p->W = W;
+    memset(p->block, 0, (size_t)(9 * blocks + 12 * n) * sizeof *p->block);
+    return MABD_OK;
+}
+
+// Block (i, k) of W, null if there is none.
+static mabd_real* block_of(const contact_problem* p, int32_t i, int32_t k) {
+    for (int32_t at = p->W.start[i]; at < p->W.end[i]; at++) {
+        if (p->W.column[at] == k) return p->block + 9 * (size_t)at;
+    }
+    return NULL;
+}
+
+// Add the response of a part to row r of contact k, at all its contacts.
+static void add_column(contact_problem* p, int32_t part, int32_t k, int r) {
+    const mabd_redmax_sim* sim = p->sim;
+    const mabd_redmax_solve* s = &p->solves[part];
+    const mabd_redmax_contact* from = &p->points[k];
+    memset(sim->step + s->part->freedom_first, 0,
+           (size_t)s->part->freedom_count * sizeof *sim->step);
+    for (int side = 0; side < 2; side++) {
+        if (from->part[side] != part) continue;
+        mabd_redmax_pull_wrench(sim, from->link[side], from->row[side][r], sim->step);
+    }
+    mabd_redmax_respond(s, sim->step);
+    for (int32_t i = 0; i < p->count; i++) {
+        for (int side = 0; side < 2; side++) {
+            if (p->points[i].part[side] != part) continue;
+            const size_t link = (size_t)p->points[i].link[side];
+            const mabd_spatial xi = mabd_sp_load(sim->x + MABD_VARIATION * link + 12);
+            mabd_real* block = block_of(p, i, k);
+            for (int c = 0; c < 3; c++) {
+                block[3 * c + r] += mabd_sp_dot(p->points[i].row[side][c], xi);
+            }
+        }
+    }
+}
+
+// Take the symmetric part of W: that of H is not quite symmetric, and the laws need a minimum.
+static void make_symmetric(contact_problem* p) {
+    for (int32_t i = 0; i < p->count; i++) {
+        for (int32_t at = p->W.start[i]; at < p->W.end[i]; at++) {
+            const int32_t k = p->W.column[at];
+            mabd_real *B = p->block + 9 * (size_t)at, *C = block_of(p, k, i);
+            for (int r = 0; k >= i && r < 9; r++) {
+                const int other = 3 * (r % 3) + r / 3;
+                B[r] = C[other] = (B[r] + C[other]) / 2;
+            }
+        }
+    }
+}
+
+static void fill_matrix(contact_problem* p) {
+    for (int32_t k = 0; k < p->count; k++) {
+        const int32_t a = p->points[k].part[0], b = p->points[k].part[1];
+        for (int r = 0; r < 3; r++) {
+            if (b >= 0) add_column(p, b, k, r);
+            if (a >= 0 && a != b) add_column(p, a, k, r);
+        }
+    }
+    make_symmetric(p);
+    for (int32_t i = 0; i < p->count; i++) {
+        const mabd_real* own = block_of(p, i, i);
+        const mabd_real most = own[4] > own[8] ? own[4] : own[8];
+        memcpy(p->rest + 3 * i, p->points[i].rest, 3 * sizeof *p->rest);
+        p->own[2 * i] = own[0] > 0 ? own[0] : 1;
+        p->own[2 * i + 1] = most > 0 ? most : 1;
+        p->friction[i] = p->points[i].friction;
+    }
+}
+
+// ---- one-qp ------------------------------------------------------------------------------------
+
+// Project l (3) onto the cone |l_t| <= mu l_n.
+static void to_cone(mabd_real mu, mabd_real* l) {
+    const mabd_real t = (mabd_real)sqrt(l[1] * l[1] + l[2] * l[2]);
+    if (t <= mu * l[0]) return;
+    if (l[0] <= -mu * t) {
+        l[0] = l[1] = l[2] = 0;
+        return;
+    }
+    const mabd_real n = (l[0] + mu * t) / (1 + mu * mu);
+    l[1] *= mu * n / t, l[2] *= mu * n / t, l[0] = n;
+}
+
+// Rows of contact i at the forces, with its compliance.
+static void rows_of(const contact_problem* p, int32_t i, mabd_real* g) {
+    for (int r = 0; r < 3; r++) {
+        const mabd_real c = p->softness * p->own[2 * i + (r > 0)];
+        g[r] = p->rest[3 * i + r] + c * p->force[3 * i + r];
+    }
+    for (int32_t at = p->W.start[i]; at < p->W.end[i]; at++) {
+        const mabd_real *B = p->block + 9 * (size_t)at, *l = p->force + 3 * p->W.column[at];
+        for (int r = 0; r < 3; r++)
+            g[r] += B[3 * r] * l[0] + B[3 * r + 1] * l[1] + B[3 * r + 2] * l[2];
+    }
+}
+
+static mabd_cone_report solve_one_qp(contact_problem* p, mabd_real tolerance) {
+    mabd_cone_report report = {0};
+    for (report.products = 1; report.products <= PRODUCTS_MAX; report.products++) {
+        report.residual = 0;
+        for (int32_t i = 0; i < p->count; i++) {
+            const mabd_real* own = block_of(p, i, i);
+            const mabd_real e = (own[0] + own[4] + own[8]) * (1 + p->softness);
+            mabd_real g[3], *l = p->force + 3 * i, before[3];
+            if (!(e > 0)) continue;
+            rows_of(p, i, g);
+            memcpy(before, l, sizeof before);
+            for (int r = 0; r < 3; r++) l[r] -= g[r] / e;
+            to_cone(p->friction[i], l);
+            for (int r = 0; r < 3; r++) {
+                const mabd_real change = e * (mabd_real)fabs(l[r] - before[r]);
+                if (!(change <= report.residual)) report.residual = change;
+            }
+        }
+        report.converged = report.residual <= tolerance;
+        if (report.converged) break;
+    }
+    return report;
+}
+
+// ---- the solve ---------------------------------------------------------------------------------
+
+static mabd_cone_report solve_staggered(contact_problem* p, mabd_real tolerance) {
+    const mabd_cone_problem problem = {.count = p->count,
+                                       .rest = p->rest,
+                                       .own = p->own,
+                                       .softness = p->softness,
+                                       .friction = p->friction,
+                                       .product = mabd_cone_matrix_product,
+                                       .self = &p->W,
+                                       .tolerance = tolerance,
+                                       .updates = UPDATES_MAX,
+                                       .max_products = PRODUCTS_MAX};
+    return mabd_cone_cg(&problem, p->force, p->rows, p->friction + p->count);
+}
+
+mabd_status mabd_redmax_contact_forces(mabd_redmax_sim* sim, mabd_redmax_solve* solves,
+                                       mabd_step_info* info) {
+    mabd_redmax_contacts* c = sim->contacts;
+    contact_problem p = {
+        .sim = sim, .solves = solves, .points = c->points.data, .count = c->points.count};
+    if (p.count == 0) return MABD_OK;
+    p.softness = SOFTNESS;
+    MABD_TRY(fill_pattern(&p));
+    MABD_TRY(take_reals(&p));
+    fill_matrix(&p);
+    const mabd_real tolerance = sim->def.contact_tolerance;
+    const mabd_cone_report report = sim->def.redmax.contacts == MABD_CONTACT_PROBLEM_ONE_QP
+                                        ? solve_one_qp(&p, tolerance)
+                                        : solve_staggered(&p, tolerance);
+    info->contact_iterations += report.products;
+    info->contact_residual = report.residual;
+    info->converged &= report.converged;
+    if (!(report.residual <= RESIDUAL_MAX)) return MABD_ERR_DIVERGED;
+    for (int32_t i = 0; i < p.count; i++) {
+        mabd_real g[3];
+        memcpy(p.points[i].force, p.force + 3 * i, 3 * sizeof(mabd_real));
+        rows_of(&p, i, g);
+        p.points[i].end = p.points[i].distance + (g[0] - p.rest[3 * i]) -
+                          p.softness * p.own[2 * i] * p.force[3 * i];
+    }
+    return MABD_OK;
+}
