@@ -39,6 +39,7 @@
 #include "rigid/books.h"
 
 #include "math/quat.h"
+#include "model/first_force.h"
 
 #include <math.h>
 #include <string.h>
@@ -181,26 +182,12 @@ static mabd_real applied_work(const mabd_real* wrench, const mabd_rigid_state* s
     return work;
 }
 
-// First force of the model on a body: they are sorted by body.
-static int32_t first_force(const mabd_model* m, int32_t body) {
-    int32_t low = 0, high = m->force_count;
-    while (low < high) {
-        const int32_t middle = (low + high) / 2;
-        if (m->forces[middle].body < body) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 void mabd_rigid_book_body(const mabd_rigid_step* s, int32_t body, mabd_rigid_works* work) {
     const mabd_model* m = s->model;
     const mabd_real drag = m->classes[m->body_class[body]].material.drag;
     const mabd_real* applied =
         s->inputs->has_applied ? s->inputs->applied + 6 * (size_t)body : NULL;
-    int32_t i = first_force(m, body);
+    int32_t i = mabd_model_first_force(m, body);
     const bool pushed = i < m->force_count && m->forces[i].body == body;
     if (m->body_motion[body] != MABD_MOTION_DYNAMIC || (!pushed && !(drag > 0) && !applied)) return;
     const mabd_rigid_state s0 = s->state(s->self, body, false), s1 = s->state(s->self, body, true);

@@ -7,8 +7,8 @@
 #include "formulation/affine/element/assemble_springs.h"
 #include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/eliminate.h"
-#include "formulation/affine/element/point_force.h"
 #include "math/block.h"
+#include "model/first_force.h"
 
 // Add drag (wind - t') with t' = (t - t_b)/bh; the part that depends on t is in the block.
 MABD_FN void mabd_affine_body_add_drag(const mabd_affine_sim* sim, size_t body,
@@ -26,7 +26,7 @@ MABD_FN void mabd_affine_body_add_drag(const mabd_affine_sim* sim, size_t body,
 MABD_FN void mabd_affine_body_add_point_forces(const mabd_affine_sim* sim, int32_t body,
                                                mabd_mat3 R, mabd_vec12* r) {
     const mabd_model* m = sim->model;
-    const int32_t first = mabd_affine_first_force(m, body);
+    const int32_t first = mabd_model_first_force(m, body);
     for (int32_t i = first; i < m->force_count && m->forces[i].body == body; i++) {
         const mabd_model_force* force = &m->forces[i];
         const mabd_real s = sim->force_scale[i];

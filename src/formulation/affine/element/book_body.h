@@ -8,7 +8,7 @@
 
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/body_inertia.h"
-#include "formulation/affine/element/point_force.h"
+#include "model/first_force.h"
 
 /// Compute the rotation vector of a body over a step, world [rad].
 MABD_CALL mabd_vec3 mabd_affine_step_turn(const mabd_affine_sim* sim, size_t body) {
@@ -51,7 +51,7 @@ MABD_FN void mabd_affine_stage_book_body(mabd_affine_sim* sim, int32_t place) {
     const int32_t body = sim->booked_body[place];
     const mabd_real drag = m->classes[m->body_class[body]].material.drag;
     mabd_real* work = sim->work_body + MABD_BOOK_BODY_COLUMNS * (size_t)place;
-    for (int32_t i = mabd_affine_first_force(m, body);
+    for (int32_t i = mabd_model_first_force(m, body);
          i < m->force_count && m->forces[i].body == body; i++) {
         work[MABD_BOOK_FORCES] += mabd_affine_force_work(sim, i);
     }
