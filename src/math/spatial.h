@@ -29,7 +29,7 @@ typedef struct mabd_frame {
 typedef struct mabd_spatial_inertia {
     mabd_real mass; // [kg]
     mabd_vec3 mc;   // mass times centre [kg m]
-    mabd_mat3 I;    // I_c + m [c][c]' [kg m^2]
+    mabd_mat3 Io;   // about the origin: I_c + m [c][c]' [kg m^2]
 } mabd_spatial_inertia;
 
 MABD_FN mabd_spatial mabd_sp(mabd_vec3 w, mabd_vec3 v) {
@@ -102,6 +102,6 @@ MABD_FN mabd_spatial mabd_frame_to_parent(const mabd_frame* E, mabd_spatial F) {
 
 /// M V
 MABD_FN mabd_spatial mabd_inertia_mul(const mabd_spatial_inertia* M, mabd_spatial V) {
-    return mabd_sp(mabd_v3_add(mabd_m3_mul(M->I, V.w), mabd_v3_cross(M->mc, V.v)),
+    return mabd_sp(mabd_v3_add(mabd_m3_mul(M->Io, V.w), mabd_v3_cross(M->mc, V.v)),
                    mabd_v3_sub(mabd_v3_scale(M->mass, V.v), mabd_v3_cross(M->mc, V.w)));
 }

@@ -63,13 +63,13 @@ static void write_inertia(const mabd_spatial_inertia* M, mabd_spatial V, mabd_re
     const mabd_mat3 arm = mabd_m3_skew(M->mc), one = mabd_m3_identity();
     const mabd_mat3 f = mabd_m3_skew(momentum.v), turn = mabd_m3_skew_product(V.w, arm);
     const mabd_mat3 zero = mabd_m3_axpy(-1, one, one);
-    mabd_mat3 block = mabd_m3_axpy(-1, mabd_m3_skew(momentum.w), mabd_m3_skew_product(V.w, M->I));
+    mabd_mat3 block = mabd_m3_axpy(-1, mabd_m3_skew(momentum.w), mabd_m3_skew_product(V.w, M->Io));
     put_block(N, 0, 0, mabd_m3_axpy(-1, mabd_m3_skew_product(V.v, arm), block));
     block = mabd_m3_axpy(-1, f, turn);
     put_block(N, 0, 3, mabd_m3_axpy(M->mass, mabd_m3_skew(V.v), block));
     put_block(N, 3, 0, mabd_m3_axpy(-1, turn, mabd_m3_axpy(-1, f, zero)));
     put_block(N, 3, 3, mabd_m3_axpy(M->mass, mabd_m3_skew(V.w), zero));
-    put_block(N, 0, 6, M->I);
+    put_block(N, 0, 6, M->Io);
     put_block(N, 0, 9, arm);
     put_block(N, 3, 6, mabd_m3_axpy(-1, arm, zero));
     put_block(N, 3, 9, mabd_m3_axpy(M->mass, one, zero));

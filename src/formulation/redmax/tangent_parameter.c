@@ -92,10 +92,10 @@ static void pass_mass(parameter_view* v, int32_t i) {
     if (v->own->kind == MABD_PARAMETER_MASS) {
         const mabd_mat3 arm = mabd_m3_skew(P->p);
         dM.mass = 1, dM.mc = P->p;
-        dM.I = mabd_m3_axpy(-1, mabd_m3_product(arm, arm), dM.I);
+        dM.Io = mabd_m3_axpy(-1, mabd_m3_product(arm, arm), dM.Io);
     } else {
         dI = mabd_rigid_inertia_change(c, v->own->component);
-        dM.I = mabd_m3_product(mabd_m3_product(P->R, dI), mabd_m3_transpose(P->R));
+        dM.Io = mabd_m3_product(mabd_m3_product(P->R, dI), mabd_m3_transpose(P->R));
     }
     mabd_spatial dF = inertia_wrench(sim, i, &dM);
     if (v->s->pull) {

@@ -167,7 +167,7 @@ static void carry(builder* w, int32_t link, int32_t body, mabd_frame P) {
     own->body = body, own->principal = P, own->drag = c->material.drag;
     own->M.mass = c->material.mass;
     own->M.mc = mabd_v3_scale(own->M.mass, P.p);
-    own->M.I = mabd_m3_axpy(-own->M.mass, mabd_m3_product(arm, arm), turned);
+    own->M.Io = mabd_m3_axpy(-own->M.mass, mabd_m3_product(arm, arm), turned);
     w->sim->body_link[body] = link;
 }
 
@@ -363,7 +363,7 @@ static void add_body(builder* w, int32_t body) {
         }
         carry(w, link, body, identity());
         const mabd_vec3 none = mabd_v3(0, 0, 0);
-        if (w->sim && node) w->sim->links[link].M.I = mabd_m3(none, none, none);
+        if (w->sim && node) w->sim->links[link].M.Io = mabd_m3(none, none, none);
         return;
     }
     mabd_frame P = identity();
