@@ -63,6 +63,8 @@
 #define SEARCH_MAX_HALVINGS 8
 /// Largest rotation of a body in an iteration [rad].
 #define TURN_MAX_RAD ((mabd_real)1)
+/// Turn of a body by one iteration below which joints are not asked whether they flip.
+#define SMALL_TURN_RAD ((mabd_real)0.1)
 /// Residual of the bodies, in tolerances, and errors of rows [m], [rad], of a solve that stalled
 /// and may be accepted: openings up to which a start is taken as closed. Those of a net on an edge,
 /// 10 x 10, h = 10 ms, are 1e-8 to 6e-8 m.
@@ -257,6 +259,42 @@ static void accept(const mabd_quaternion_solve* s) {
            (size_t)s->part->row_count * sizeof *sim->multiplier);
 }
 
+// Least cosine between like axes that a joint keeps parallel, 1 if it has none.
+static mabd_real consistency_of(const mabd_quaternion_solve* s, const mabd_real* pose,
+                                const mabd_quaternion_joint* j) {
+    const mabd_quaternion_sim* sim = s->sim;
+    const mabd_model_joint* joint = &sim->model->joints[j->joint];
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    int32_t locked = 0;
+    mabd_real least = 1;
+    for (int32_t r = 0; r < set->rigid_count; r++) {
+        const mabd_row* row = &set->rigid[r];
+        if (row->kind == MABD_ROW_CROSS) locked |= 1 << (3 - row->axis - row->other);
+    }
+    if (locked != 7 && locked != 6 && locked != 5 && locked != 3) return 1;
+    const mabd_joint_view view = mabd_quaternion_view(sim, pose, s->time, joint);
+    const mabd_mat3 S = mabd_joint_frames(&view);
+    const mabd_real cosines[3] = {S.c1.x, S.c2.y, S.c3.z};
+    for (int k = 0; k < 3; k++) {
+        const bool parallel = locked == 7 || !(locked & 1 << k);
+        if (parallel && cosines[k] < least) least = cosines[k];
+    }
+    return least;
+}
+
+// True if sim->trial flips no joint that is not flipped at the iterate.
+static bool keeps_sides(const mabd_quaternion_solve* s) {
+    const mabd_quaternion_sim* sim = s->sim;
+    for (int32_t i = 0; i < s->part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &sim->joints[s->part->joint_first + i];
+        if (consistency_of(s, sim->trial, j) < CONSISTENT_COSINE &&
+            consistency_of(s, sim->pose, j) >= CONSISTENT_COSINE) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Move along the increment. False if the residual grows too far above `highest`. *matrix: K at the
 // new iterate is known.
 static bool search_line(const mabd_quaternion_solve* s, mabd_real highest,
@@ -268,8 +306,9 @@ static bool search_line(const mabd_quaternion_solve* s, mabd_real highest,
         try_part(s, part);
         const mabd_quaternion_size next =
             mabd_quaternion_evaluate(s, s->sim->trial, s->sim->trial_multiplier, *matrix);
-        if (next.merit <= GROWTH_MAX * highest ||
-            (isfinite(next.merit) && next.largest <= tolerance)) {
+        const bool falls = next.merit <= GROWTH_MAX * highest ||
+                           (isfinite(next.merit) && next.largest <= tolerance);
+        if (falls && (part * turn <= SMALL_TURN_RAD || keeps_sides(s))) {
             *size = next;
             accept(s);
             return true;
@@ -285,32 +324,10 @@ static mabd_status fail(const mabd_quaternion_solve* s, mabd_status status, int3
     return status;
 }
 
-// Least cosine between like axes that a joint keeps parallel, 1 if it has none.
-static mabd_real consistency_of(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j) {
-    const mabd_quaternion_sim* sim = s->sim;
-    const mabd_model_joint* joint = &sim->model->joints[j->joint];
-    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
-    int32_t locked = 0;
-    mabd_real least = 1;
-    for (int32_t r = 0; r < set->rigid_count; r++) {
-        const mabd_row* row = &set->rigid[r];
-        if (row->kind == MABD_ROW_CROSS) locked |= 1 << (3 - row->axis - row->other);
-    }
-    if (locked != 7 && locked != 6 && locked != 5 && locked != 3) return 1;
-    const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, s->time, joint);
-    const mabd_mat3 S = mabd_joint_frames(&view);
-    const mabd_real cosines[3] = {S.c1.x, S.c2.y, S.c3.z};
-    for (int k = 0; k < 3; k++) {
-        const bool parallel = locked == 7 || !(locked & 1 << k);
-        if (parallel && cosines[k] < least) least = cosines[k];
-    }
-    return least;
-}
-
 mabd_status mabd_quaternion_check_consistency(const mabd_quaternion_solve* s) {
     for (int32_t i = 0; i < s->part->joint_count; i++) {
         const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
-        const mabd_real least = consistency_of(s, j);
+        const mabd_real least = consistency_of(s, s->sim->pose, j);
         if (least < s->report->consistency) s->report->consistency = least;
         if (least < CONSISTENT_COSINE) {
             return fail(s, MABD_ERR_DIVERGED, -1, j->joint, "the joint has flipped over at");
