@@ -134,8 +134,8 @@ Test(redmax_contacts, a_stack_rests_and_carries_its_weight) {
     }
 }
 
-// A rod of 4 kg on a hinge carries a ball at its other end, which rests on smooth ground: the ground
-// carries half of the rod and the ball, the hinge the other half.
+// A rod of 4 kg on a hinge carries a ball at its other end, which rests on smooth ground: the
+// ground carries half of the rod and the ball, the hinge the other half.
 Test(redmax_contacts, an_arm_that_leans_on_the_ground) {
     mabd_model* model = rig_text_model(
         "{\"gravity\": [0, 0, -9.81], \"contact\": {\"enabled\": true}, \"bodies\": ["

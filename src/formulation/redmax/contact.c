@@ -2,8 +2,8 @@
 // Contacts of shapes.
 //
 // A part takes its step without contacts first. Points are found where it would end
-// (collide/collide.h); parts that have some take the step by implicit Euler, so that their rates are
-// those of the whole step, and from there forces move them by
+// (collide/collide.h); parts that have some take the step by implicit Euler, so that their rates
+// are those of the whole step, and from there forces move them by
 //
 //   dq = H^-1 N'l      g = W l + rest,   W = N H^-1 N'
 //

@@ -250,7 +250,8 @@ Test(refusals, ends_of_a_joint) {
     assert_refused(add_joint(MABD_JOINT_BALL, MABD_WORLD, 2),
                    "joint 'pin': it joins the world and body 'ground', neither of which can be "
                    "moved");
-    assert_refused(add_joint((mabd_joint)12, 0, 1), "joint 'pin': unknown joint type 12");
+    cr_assert(eq(int, MABD_JOINT_TYPE_COUNT, 16));
+    assert_refused(add_joint((mabd_joint)16, 0, 1), "joint 'pin': unknown joint type 16");
 }
 
 Test(refusals, frames_of_a_joint) {
