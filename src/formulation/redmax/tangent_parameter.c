@@ -137,7 +137,7 @@ static void pass_jointed_center(parameter_view* v, int32_t i, mabd_vec3 d) {
     const mabd_mat3 both = mabd_m3_axpy(1, mabd_m3_product(D, C), mabd_m3_product(C, D));
     const mabd_spatial_inertia dM = {0, mabd_v3_scale(m, d), mabd_m3_axpy(-m - 1, both, both)};
     mabd_spatial dF = inertia_wrench(sim, i, &dM);
-    mabd_vec3 f, df = mabd_v3(0, 0, 0); // at the centre
+    mabd_vec3 f, df; // at the centre
     if (v->s->pull) {
         f = mabd_redmax_pull_load(v->s, i).v;
         const mabd_vec3 spin = mabd_m3_tmul(sim->world[i].R, v->s->pull->spin);
