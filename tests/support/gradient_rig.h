@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mabd/gradient.h"
+#include "support/counting_allocator.h"
 #include "support/rig.h"
 
 #define GRADIENT_MAX 64
@@ -142,4 +143,24 @@ static inline double gradient_rig_forward_error(const gradient_rig* from, const 
     mabd_gradient_destroy(g);
     free(ds);
     return most > 0 ? worst / most : 1;
+}
+
+/// Expect that a gradient takes the memory that it says, and a run none. The model must have no
+/// warnings, which take memory as well.
+static inline void gradient_rig_expect_bytes(const gradient_rig* from, const mabd_model* model) {
+    counting_allocator counter = {.fail_at = -1};
+    const mabd_allocator allocator = counting_allocator_make(&counter);
+    gradient_rig rig = *from;
+    rig.sim.allocator = &allocator;
+    mabd_gradient* g = gradient_rig_create(&rig, model);
+    const int64_t before = counter.live_bytes;
+    cr_expect(before == (int64_t)mabd_gradient_bytes(g), "%lld live, %zu said", (long long)before,
+              mabd_gradient_bytes(g));
+    mabd_real p[GRADIENT_MAX], own[GRADIENT_MAX];
+    mabd_error error = {0};
+    gradient_rig_values(&rig, model, 0.1, p);
+    rig_check(mabd_gradient_run(g, p, own, NULL, &error), &error, "run");
+    cr_expect(counter.live_bytes == before);
+    mabd_gradient_destroy(g);
+    cr_expect(counter.live_blocks == 0 && counter.wrong_frees == 0);
 }

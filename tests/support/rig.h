@@ -10,6 +10,7 @@
 #include <criterion/new/assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static inline void rig_check(mabd_status status, const mabd_error* error, const char* what) {
@@ -141,6 +142,20 @@ static inline double rig_norm(const mabd_real* v) {
 static inline double rig_distance(const mabd_real* a, const mabd_real* b) {
     const mabd_real d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
     return rig_norm(d);
+}
+
+/// Return the largest distance of a body of a model in two simulations of it [m].
+static inline double rig_apart(const mabd_model* model, const mabd_sim* a, const mabd_sim* b) {
+    const size_t n = (size_t)mabd_model_body_count(model);
+    mabd_real* x = calloc(6 * n, sizeof *x);
+    double worst = 0;
+    mabd_sim_get_state(a, x, NULL, NULL, NULL);
+    mabd_sim_get_state(b, x + 3 * n, NULL, NULL, NULL);
+    for (size_t i = 0; i < n; i++) {
+        worst = fmax(worst, rig_distance(x + 3 * i, x + 3 * (n + i)));
+    }
+    free(x);
+    return worst;
 }
 
 /// Return the least order log2(e_i / e_i+1) of errors (n) at step sizes h, h/2, h/4, ...; prints

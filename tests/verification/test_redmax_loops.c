@@ -255,18 +255,10 @@ Test(redmax_loops, bennetts_linkage_moves_with_its_redundant_rows) {
 
 // Largest distance of a body in two formulations after `time`.
 static double distance_of(const mabd_model* model, mabd_formulation other, double h, double time) {
-    const size_t n = (size_t)mabd_model_body_count(model);
     const mabd_sim_def def = redmax(h), theirs = def_of(other, MABD_INTEGRATOR_AUTO, h);
     mabd_sim *a = rig_sim(model, &def), *b = rig_sim(model, &theirs);
-    mabd_real* x = calloc(6 * n, sizeof *x);
-    double worst = 0;
     while (mabd_sim_time(a) < time - 1e-9) rig_step(a), rig_step(b);
-    mabd_sim_get_state(a, x, NULL, NULL, NULL);
-    mabd_sim_get_state(b, x + 3 * n, NULL, NULL, NULL);
-    for (size_t i = 0; i < n; i++) {
-        worst = fmax(worst, rig_distance(x + 3 * i, x + 3 * (n + i)));
-    }
-    free(x);
+    const double worst = rig_apart(model, a, b);
     mabd_sim_destroy(a), mabd_sim_destroy(b);
     return worst;
 }

@@ -41,7 +41,6 @@ static double distance_of(const mabd_model* model, mabd_formulation other, doubl
     mabd_sim *a = rig_sim(model, &def), *b = rig_sim(model, &theirs);
     mabd_real* x = calloc(13 * n, sizeof *x);
     mabd_error error = {0};
-    double worst = 0;
     mabd_sim_get_state(b, x, x + 3 * n, x + 7 * n, x + 10 * n);
     rig_check(mabd_sim_set_state(a, x, x + 3 * n, x + 7 * n, x + 10 * n, &error), &error, "start");
     while (mabd_sim_time(a) < time - 1e-9) {
@@ -53,11 +52,7 @@ static double distance_of(const mabd_model* model, mabd_formulation other, doubl
         }
         rig_step(a), rig_step(b);
     }
-    mabd_sim_get_state(a, x, NULL, NULL, NULL);
-    mabd_sim_get_state(b, x + 3 * n, NULL, NULL, NULL);
-    for (size_t i = 0; i < n; i++) {
-        worst = fmax(worst, rig_distance(x + 3 * i, x + 3 * (n + i)));
-    }
+    const double worst = rig_apart(model, a, b);
     free(x);
     mabd_sim_destroy(a), mabd_sim_destroy(b);
     return worst;
