@@ -105,6 +105,7 @@ Test(cli_files, outputs_do_not_name_what_is_read) {
 Test(cli_files, scenes_are_found_by_name) {
     expect_code("info chain", 0);
     expect_code("info chain.json", 0);
+    expect_code("info redmax/whip", 0);
     expect_code("run chain --steps 1 --quiet", 0);
     expect_code("batch chain --copies 2 --steps 1 --quiet", 0);
     expect_code("bench scene chain --steps 1 --repeat 1", 0);

@@ -20,12 +20,13 @@ mv "$folder/installed" "$prefix"
 library=$(find "$prefix" -name 'libmabd.so')
 [ -n "$library" ] || fail "libmabd.so is not installed"
 libdir=${library%/*}
-for file in include/mabd/mabd.h share/mabd/scenes/net.json bin/mabd share/man/man1/mabd.1 \
+for file in include/mabd/mabd.h share/mabd/scenes/net.json share/mabd/scenes/redmax/whip.json \
+    bin/mabd share/man/man1/mabd.1 \
     share/bash-completion/completions/mabd share/zsh/site-functions/_mabd \
     share/fish/vendor_completions.d/mabd.fish; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
-[ ! -e "$prefix/share/mabd/scenes/README.md" ] || fail "README.md is installed as a scene"
+[ -z "$(find "$prefix/share/mabd/scenes" -name README.md)" ] || fail "README.md is installed as a scene"
 # Installed text must not name the build or the source tree.
 if grep -rIl -e "$build" "$prefix"; then fail "these installed files name the build directory"; fi
 
