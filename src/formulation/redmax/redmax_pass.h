@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Derivatives of the step of one part, in both directions: what the methods share. The mathematics
+// is in redmax_tangent.h, tangent_stage.c and tangent_explicit.c.
+#pragma once
+
+#include "formulation/redmax/redmax_tape.h"
+
+#include <string.h>
+
+/// One step of one part, for derivatives.
+typedef struct mabd_redmax_pass {
+    mabd_redmax_gradient* g;
+    mabd_redmax_part* part;
+    mabd_redmax_record after, before;
+    const mabd_tape_step* step;
+    mabd_redmax_report report;
+    mabd_redmax_solve s;
+    const mabd_real *stage_q, *end_q; // (freedoms) solutions of the stages
+    bool back;
+    mabd_error* error;
+} mabd_redmax_pass;
+
+/// First freedom of the part.
+MABD_FN size_t mabd_redmax_pass_first(const mabd_redmax_pass* r) {
+    return (size_t)r->part->freedom_first;
+}
+/// Bytes of a vector of the freedoms of the part.
+MABD_FN size_t mabd_redmax_pass_bytes(const mabd_redmax_pass* r) {
+    return (size_t)r->part->freedom_count * sizeof(mabd_real);
+}
+/// Freedom behind the last one of the part.
+MABD_FN int32_t mabd_redmax_pass_end_freedom(const mabd_redmax_pass* r) {
+    return r->part->freedom_first + r->part->freedom_count;
+}
+/// Link behind the last one of the part.
+MABD_FN int32_t mabd_redmax_pass_end_link(const mabd_redmax_pass* r) {
+    return r->part->link_first + r->part->link_count;
+}
+/// Set the share of the part in a vector of freedoms to zero.
+MABD_FN void mabd_redmax_pass_clear(const mabd_redmax_pass* r, mabd_real* x) {
+    memset(x + mabd_redmax_pass_first(r), 0, mabd_redmax_pass_bytes(r));
+}
+/// Copy the share of the part in a vector of freedoms.
+MABD_FN void mabd_redmax_pass_copy(const mabd_redmax_pass* r, mabd_real* to,
+                                   const mabd_real* from) {
+    memcpy(to + mabd_redmax_pass_first(r), from + mabd_redmax_pass_first(r),
+           mabd_redmax_pass_bytes(r));
+}
+/// Set the changes of a node to zero.
+MABD_FN void mabd_redmax_pass_clear_node(const mabd_redmax_pass* r, mabd_redmax_tangent t) {
+    mabd_redmax_pass_clear(r, t.q), mabd_redmax_pass_clear(r, t.v);
+}
+/// Copy the changes of a node.
+MABD_FN void mabd_redmax_pass_copy_node(const mabd_redmax_pass* r, mabd_redmax_tangent to,
+                                        mabd_redmax_tangent from) {
+    mabd_redmax_pass_copy(r, to.q, from.q), mabd_redmax_pass_copy(r, to.v, from.v);
+}
+/// True if a freedom is one of a ball.
+MABD_FN bool mabd_redmax_pass_is_ball(const mabd_redmax_pass* r, int32_t k) {
+    const mabd_redmax_sim* sim = r->g->sim;
+    return sim->links[sim->freedoms[k].link].kind == MABD_PRIMITIVE_BALL;
+}
+
+// ---- a residual (tangent_stage.c) --------------------------------------------------------------
+
+/// Fail: the step has no derivatives.
+mabd_status mabd_redmax_pass_fail(const mabd_redmax_pass* r, mabd_status status);
+/// Between the end (q, v) of a step in its chart, with changes g->q and g->v, and the state after
+/// it; `start`: the state at which the charts are centred.
+void mabd_redmax_pass_end(const mabd_redmax_pass* r, const mabd_real* q, const mabd_real* v,
+                          mabd_redmax_tangent end, mabd_redmax_tangent start);
+/// y += s times the change of the value, or of the rate, of a prescribed freedom at the time of the
+/// solve; x: change of its target. `begin`: the state before the step.
+void mabd_redmax_pass_prescribed(const mabd_redmax_pass* r, int32_t k, bool rate, mabd_real s,
+                                 mabd_real* y, mabd_redmax_tangent begin, mabd_real* x);
+/// Backwards: add sign times the bars of turns of the centres of charts in a residual to `center`;
+/// z null: of the wrenches.
+void mabd_redmax_pass_centers_back(const mabd_redmax_pass* r, mabd_real sign, const mabd_real* z,
+                                   mabd_real* center);
+/// Forward: add what turns of the centres of charts change to g->changes.
+void mabd_redmax_pass_centers_forward(const mabd_redmax_pass* r, const mabd_real* center);
+/// Set the changes of the part in g->changes to zero.
+void mabd_redmax_pass_clear_changes(const mabd_redmax_pass* r);
+/// Backwards: move the bars of the wrenches of joints to g->q, v, a, `center` and the parameters.
+void mabd_redmax_pass_wrenches_back(mabd_redmax_pass* r, mabd_real* center);
+/// Forward: set the target that the parameter of direction i changes; back to zero with value 0.
+void mabd_redmax_pass_set_target(const mabd_redmax_pass* r, int32_t i, mabd_real value);
+/// Forward: add the changes of the residual by the parameter of direction i to g->changes.
+void mabd_redmax_pass_parameter(const mabd_redmax_pass* r, int32_t i);
+
+// ---- methods -----------------------------------------------------------------------------------
+
+/// Go back over a step by an implicit method: bars of `end` -> those of `start`, of `last` if the
+/// method has a history, and of `begin`, the state before all parts of the step (tangent_stage.c).
+mabd_status mabd_redmax_implicit_back(mabd_redmax_pass* r, mabd_integrator method,
+                                      mabd_redmax_tangent end, mabd_redmax_tangent start,
+                                      mabd_redmax_tangent last, mabd_redmax_tangent begin);
+/// Go forward over it in all directions: now, last -> fresh. halves: `last` is the state before all
+/// parts of the step (tangent_stage.c).
+mabd_status mabd_redmax_implicit_forward(mabd_redmax_pass* r, mabd_integrator method,
+                                         mabd_redmax_direction* from, bool halves);
+/// The same of semi-implicit (tangent_explicit.c).
+mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent end,
+                                      mabd_redmax_tangent start, mabd_redmax_tangent begin);
+mabd_status mabd_redmax_explicit_forward(mabd_redmax_pass* r, mabd_redmax_direction* from,
+                                         bool halves);

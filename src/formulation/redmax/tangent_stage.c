@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// Derivatives of the stages of implicit methods, in both directions (redmax_tangent.h).
+//
+// Balls, with the centre C = R_n of the chart of the step and rho_n a turn of it:
+//
+//   end        R+ = C exp q, omega+ = J v:
+//              rho+ = J dq + exp(q)'rho_n,   d omega+ = J dv + (dJ.v) dq
+//   residual   the link turns by exp(q)'rho_n against its parent at fixed q; its laws: laws.c
+//   history    q_m = log(R_n'R_(n-1)), v_m = J(q_m)^-1 omega_(n-1):
+//              J dq_m = rho_(n-1) - exp(q_m)'rho_n,      J dv_m = d omega_(n-1) - (dJ.v_m) dq_m
+//
+// Prescribed freedoms have the row dq = dt of their target t, whose bar is z. A target that a
+// program has set is reached along a line from where the axis was at the start of the step.
+
+#include "formulation/redmax/redmax_pass.h"
+
+#include "base/error.h"
+#include "rigid/linear_pass.h"
+
+static const mabd_redmax_weights by_q = {1, 0, 0}, by_v = {0, 1, 0}, by_a = {0, 0, 1};
+
+// ---- balls -------------------------------------------------------------------------------------
+
+/// J, dJ.v and exp(q) of a ball.
+typedef struct ball_maps {
+    mabd_mat3 J, K, Q;
+} ball_maps;
+
+static ball_maps ball_maps_at(const mabd_real* q, const mabd_real* v) {
+    const mabd_chart chart = mabd_chart_at(mabd_v3_load(q));
+    const mabd_vec3 u = mabd_v3_load(v);
+    ball_maps b;
+    b.J = mabd_chart_matrix(&chart), b.Q = mabd_chart_rotation(&chart);
+    b.K = mabd_m3(mabd_chart_slope(&chart, mabd_v3(1, 0, 0), u),
+                  mabd_chart_slope(&chart, mabd_v3(0, 1, 0), u),
+                  mabd_chart_slope(&chart, mabd_v3(0, 0, 1), u));
+    return b;
+}
+
+// Between the end (q, v) of a step in its chart, with changes dq, dv, and the state after it.
+void mabd_redmax_pass_end(const mabd_redmax_pass* r, const mabd_real* q, const mabd_real* v,
+                          mabd_redmax_tangent end, mabd_redmax_tangent start) {
+    const mabd_redmax_gradient* g = r->g;
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &g->sim->links[i];
+        const size_t at = (size_t)link->first;
+        if (link->kind != MABD_PRIMITIVE_BALL) {
+            mabd_pass_scaled(r->back, 1, link->count, end.q + at, g->q + at);
+            mabd_pass_scaled(r->back, 1, link->count, end.v + at, g->v + at);
+            continue;
+        }
+        const ball_maps b = ball_maps_at(q + at, v + at);
+        mabd_pass_m3(r->back, 1, b.J, end.q + at, g->q + at);
+        mabd_pass_m3(r->back, 1, mabd_m3_transpose(b.Q), end.q + at, start.q + at);
+        mabd_pass_m3(r->back, 1, b.J, end.v + at, g->v + at);
+        mabd_pass_m3(r->back, 1, b.K, end.v + at, g->q + at);
+    }
+}
+
+// Between the history q_m, v_m of a ball, dq and dv, and the states last and start.
+static void pass_ball_history(const mabd_redmax_pass* r, size_t at, mabd_real* dq, mabd_real* dv,
+                              mabd_redmax_tangent start, mabd_redmax_tangent last) {
+    const mabd_redmax_sim* sim = r->g->sim;
+    const mabd_vec3 q = mabd_v3_load(sim->q_m + at);
+    const ball_maps b = ball_maps_at(sim->q_m + at, sim->v_m + at);
+    const mabd_mat3 inverse = mabd_so3_log_gradients(q);
+    const mabd_mat3 turned = mabd_m3_product(inverse, mabd_m3_transpose(b.Q));
+    const mabd_mat3 bent = mabd_m3_product(inverse, b.K);
+    if (r->back) {
+        mabd_pass_m3(true, 1, inverse, dv, last.v + at);
+        mabd_pass_m3(true, -1, bent, dv, dq);
+    }
+    mabd_pass_m3(r->back, 1, inverse, dq, last.q + at);
+    mabd_pass_m3(r->back, -1, turned, dq, start.q + at);
+    if (r->back) return;
+    mabd_pass_m3(false, 1, inverse, dv, last.v + at);
+    mabd_pass_m3(false, -1, bent, dv, dq);
+}
+
+// ---- bases of stages ---------------------------------------------------------------------------
+
+// Between the base of a stage (g->base_q, base_v), and the states it comes from.
+static void pass_base(const mabd_redmax_pass* r, mabd_real s, mabd_redmax_tangent start) {
+    const mabd_redmax_gradient* g = r->g;
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r);
+         k++) { // q of a ball is 0 at the start
+        if (!mabd_redmax_pass_is_ball(r, k))
+            mabd_pass_scaled(r->back, s, 1, g->base_q + k, start.q + k);
+        mabd_pass_scaled(r->back, s, 1, g->base_v + k, start.v + k);
+    }
+}
+
+static void pass_history(const mabd_redmax_pass* r, mabd_redmax_tangent start,
+                         mabd_redmax_tangent last) {
+    const mabd_redmax_gradient* g = r->g;
+    const mabd_real third = (mabd_real)1 / 3;
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &g->sim->links[i];
+        const size_t at = (size_t)link->first;
+        if (link->kind != MABD_PRIMITIVE_BALL) {
+            mabd_pass_scaled(r->back, -third, link->count, g->base_q + at, last.q + at);
+            mabd_pass_scaled(r->back, -third, link->count, g->base_v + at, last.v + at);
+            continue;
+        }
+        mabd_real dq[3] = {0}, dv[3] = {0};
+        if (!r->back) pass_ball_history(r, at, dq, dv, start, last);
+        mabd_pass_scaled(r->back, -third, 3, g->base_q + at, dq);
+        mabd_pass_scaled(r->back, -third, 3, g->base_v + at, dv);
+        if (r->back) pass_ball_history(r, at, dq, dv, start, last);
+    }
+}
+
+// The first stage of sdirk2 in the base of the second one.
+static void pass_first_stage(const mabd_redmax_pass* r, mabd_real* v, mabd_real* a) {
+    const mabd_real rest = (1 - MABD_REDMAX_ALPHA) * r->s.h;
+    const size_t at = mabd_redmax_pass_first(r);
+    mabd_pass_scaled(r->back, rest, r->part->freedom_count, r->g->base_q + at, v + at);
+    mabd_pass_scaled(r->back, rest, r->part->freedom_count, r->g->base_v + at, a + at);
+}
+
+// ---- prescribed freedoms -----------------------------------------------------------------------
+
+// y += s times the change of the value, or of the rate, of a prescribed freedom at the stage's
+// time; x: change of its target. `begin`: the state before the step.
+void mabd_redmax_pass_prescribed(const mabd_redmax_pass* r, int32_t k, bool rate, mabd_real s,
+                                 mabd_real* y, mabd_redmax_tangent begin, mabd_real* x) {
+    const mabd_redmax_sim* sim = r->g->sim;
+    const mabd_redmax_freedom* f = &sim->freedoms[k];
+    const mabd_real h = sim->def.h, part = (r->s.time - sim->time) / h;
+    if (f->script || !sim->inputs.target_set[f->coordinate]) return;
+    mabd_pass_scaled(r->back, s * (rate ? 1 / h : part), 1, y, x);
+    mabd_pass_scaled(r->back, s * (rate ? -1 / h : 1 - part), 1, y, begin.q + k);
+}
+
+static bool is_settled(const mabd_redmax_pass* r, mabd_integrator method, int32_t k) {
+    return method == MABD_INTEGRATOR_SDIRK2 && r->g->sim->freedoms[k].prescribed &&
+           mabd_redmax_has_rate(r->g->sim, k);
+}
+
+// Freedoms that sdirk2 settles at its end: the stage has no part in them.
+static void pass_settled(const mabd_redmax_pass* r, mabd_integrator method, mabd_redmax_tangent end,
+                         mabd_redmax_tangent begin, mabd_real* target) {
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        if (!is_settled(r, method, k)) continue;
+        if (!r->back) end.q[k] = end.v[k] = 0;
+        mabd_redmax_pass_prescribed(r, k, false, 1, end.q + k, begin, target + k);
+        mabd_redmax_pass_prescribed(r, k, true, 1, end.v + k, begin, target + k);
+        if (r->back) end.q[k] = end.v[k] = 0;
+    }
+}
+
+// y += the change of a prescribed row in a stage.
+static void pass_row(const mabd_redmax_pass* r, int32_t k, mabd_real* y, mabd_redmax_tangent begin,
+                     mabd_real* target) {
+    if (!r->s.by_rate || !mabd_redmax_has_rate(r->g->sim, k)) {
+        mabd_redmax_pass_prescribed(r, k, false, 1, y, begin, target + k);
+        return;
+    }
+    mabd_pass_scaled(r->back, 1, 1, y, r->g->base_q + k);
+    mabd_redmax_pass_prescribed(r, k, true, r->s.gamma, y, begin, target + k);
+}
+
+// ---- a residual --------------------------------------------------------------------------------
+
+mabd_status mabd_redmax_pass_fail(const mabd_redmax_pass* r, mabd_status status) {
+    return mabd_fail(r->error, status, "the step has no derivatives (t = %g s)",
+                     (double)r->step->time);
+}
+
+// Turns of the centres of charts in a residual, backwards; z null: of the wrenches.
+void mabd_redmax_pass_centers_back(const mabd_redmax_pass* r, mabd_real sign, const mabd_real* z,
+                                   mabd_real* center) {
+    const mabd_redmax_sim* sim = r->g->sim;
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->kind != MABD_PRIMITIVE_BALL) continue;
+        const mabd_mat3 Q = mabd_chart_rotation(&sim->balls[link->ball].chart);
+        mabd_vec3 bar = mabd_m3_mul(Q, mabd_redmax_parent_side_bar(sim, i).w);
+        if (link->laws && z) {
+            const mabd_vec3 own = mabd_v3_load(z + link->first);
+            bar = mabd_v3_sub(bar, mabd_m3_tmul(mabd_redmax_ball_center(&r->s, i), own));
+        }
+        mabd_real* to = center + link->first;
+        mabd_v3_store(mabd_v3_axpy(sign, bar, mabd_v3_load(to)), to);
+    }
+}
+
+void mabd_redmax_pass_centers_forward(const mabd_redmax_pass* r, const mabd_real* center) {
+    mabd_redmax_gradient* g = r->g;
+    const mabd_redmax_sim* sim = g->sim;
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->kind != MABD_PRIMITIVE_BALL) continue;
+        const mabd_mat3 Q = mabd_chart_rotation(&sim->balls[link->ball].chart);
+        const mabd_vec3 rho = mabd_v3_load(center + link->first);
+        mabd_spatial* e = &g->changes.parent_side[i];
+        e->w = mabd_v3_add(e->w, mabd_m3_tmul(Q, rho));
+        if (!link->laws) continue;
+        const mabd_vec3 tau = mabd_m3_mul(mabd_redmax_ball_center(&r->s, i), rho);
+        mabd_real* to = g->changes.r + link->first;
+        mabd_v3_store(mabd_v3_sub(mabd_v3_load(to), tau), to);
+    }
+}
+
+void mabd_redmax_pass_clear_changes(const mabd_redmax_pass* r) {
+    mabd_redmax_changes* c = &r->g->changes;
+    const size_t first = (size_t)r->part->link_first;
+    const size_t bytes = (size_t)r->part->link_count * sizeof *c->load;
+    memset(c->parent_side + first, 0, bytes);
+    memset(c->body_side + first, 0, bytes);
+    memset(c->load + first, 0, bytes);
+    mabd_redmax_pass_clear(r, c->r);
+    c->fall = mabd_v3(0, 0, 0);
+}
+
+// Bars of the wrenches of joints, in the bars g->q, v, a of the residual.
+void mabd_redmax_pass_wrenches_back(mabd_redmax_pass* r, mabd_real* center) {
+    mabd_redmax_gradient* g = r->g;
+    if (!g->has_wrench) return;
+    mabd_redmax_pull_back(&r->s, NULL, g->wrench);
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &g->sim->links[i];
+        for (int k = 0; k < link->count; k++) {
+            const int32_t at = link->first + k;
+            g->q[at] += mabd_redmax_bar(g->sim, i, k, by_q, NULL);
+            g->v[at] += mabd_redmax_bar(g->sim, i, k, by_v, NULL);
+            g->a[at] += mabd_redmax_bar(g->sim, i, k, by_a, NULL);
+        }
+    }
+    mabd_redmax_pass_centers_back(r, 1, NULL, center);
+    mabd_redmax_parameter_products(g, &r->s, MABD_EQUATION_STEP, r->step->step, 1, NULL);
+    memset(g->wrench + r->part->link_first, 0, (size_t)r->part->link_count * sizeof *g->wrench);
+}
+
+// ---- a stage -----------------------------------------------------------------------------------
+
+// Rates and accelerations of a stage at q.
+static void enter_rates(mabd_redmax_pass* r, mabd_integrator method, int number,
+                        const mabd_real* q) {
+    mabd_redmax_set_stage(&r->s, method, number);
+    mabd_redmax_pass_copy(r, r->g->sim->q, q);
+    mabd_redmax_follow(&r->s);
+    mabd_redmax_rates(&r->s);
+}
+
+static mabd_status enter_stage(mabd_redmax_pass* r, mabd_integrator method, int number,
+                               const mabd_real* q) {
+    int32_t link;
+    enter_rates(r, method, number, q);
+    mabd_redmax_residual(&r->s);
+    const mabd_status status =
+        mabd_redmax_factor(&r->s, mabd_redmax_stage_weights(r->s.gamma), &link);
+    return status == MABD_OK ? MABD_OK : mabd_redmax_pass_fail(r, status);
+}
+
+// Back over a stage: bars g->q, v, a -> g->base_q, base_v, centres, targets, parameters.
+static void stage_back(mabd_redmax_pass* r, mabd_redmax_tangent start, mabd_redmax_tangent begin) {
+    mabd_redmax_gradient* g = r->g;
+    const mabd_redmax_sim* sim = g->sim;
+    const mabd_real gamma = r->s.gamma;
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        g->v[k] += g->a[k] / gamma; // vb'
+        g->base_q[k] = -g->v[k] / gamma, g->base_v[k] = -g->a[k] / gamma;
+        g->z[k] = g->q[k] + g->v[k] / gamma;
+    }
+    mabd_redmax_apply_transposed(&r->s, g->z, g->z);
+    mabd_redmax_pull_back(&r->s, g->z, NULL);
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        for (int k = 0; k < link->count; k++) {
+            const int32_t at = link->first + k;
+            const mabd_real v = mabd_redmax_bar(sim, i, k, by_v, g->z);
+            const mabd_real a = mabd_redmax_bar(sim, i, k, by_a, g->z);
+            g->base_q[at] += (v + a / gamma) / gamma, g->base_v[at] += a / gamma;
+        }
+    }
+    mabd_redmax_pass_centers_back(r, -1, g->z, start.q);
+    mabd_redmax_parameter_products(g, &r->s, MABD_EQUATION_STEP, r->step->step, -1, g->z);
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        if (sim->freedoms[k].prescribed) pass_row(r, k, g->z + k, begin, g->target);
+    }
+}
+
+// Set the target that the parameter of direction i changes; back to zero with value 0.
+void mabd_redmax_pass_set_target(const mabd_redmax_pass* r, int32_t i, mabd_real value) {
+    const mabd_redmax_gradient* g = r->g;
+    const int32_t index = i + g->direction_first;
+    if (index < 0 || !mabd_redmax_sets_control(&g->parameters[index], r->step->step)) return;
+    g->target[g->parameter_freedom[index]] = value;
+}
+
+// Changes of the residual by the parameter of direction i.
+void mabd_redmax_pass_parameter(const mabd_redmax_pass* r, int32_t i) {
+    mabd_redmax_gradient* g = r->g;
+    const int32_t index = i + g->direction_first;
+    if (index < 0) return;
+    mabd_redmax_parameter_changes(g, &r->s, MABD_EQUATION_STEP, index, r->step->step);
+}
+
+// Forward over a stage in direction i: g->base_q, base_v -> g->q, v, a.
+static void stage_forward(mabd_redmax_pass* r, int32_t i, mabd_redmax_tangent start,
+                          mabd_redmax_tangent begin) {
+    mabd_redmax_gradient* g = r->g;
+    const mabd_real gamma = r->s.gamma;
+    mabd_redmax_pass_clear_changes(r);
+    mabd_redmax_pass_parameter(r, i);
+    mabd_redmax_pass_centers_forward(r, start.q);
+    mabd_redmax_changes c = g->changes;
+    c.v = g->v, c.a = g->a;
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        g->v[k] = -g->base_q[k] / gamma, g->a[k] = (g->v[k] - g->base_v[k]) / gamma;
+    }
+    mabd_redmax_push(&r->s, &c, g->z, NULL);
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        g->z[k] = -g->z[k];
+        if (!g->sim->freedoms[k].prescribed) continue;
+        g->z[k] = 0;
+        pass_row(r, k, g->z + k, begin, g->target);
+    }
+    mabd_redmax_apply(&r->s, g->z, g->q);
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        g->v[k] = (g->q[k] - g->base_q[k]) / gamma, g->a[k] = (g->v[k] - g->base_v[k]) / gamma;
+    }
+}
+
+// ---- implicit methods --------------------------------------------------------------------------
+
+mabd_status mabd_redmax_implicit_back(mabd_redmax_pass* r, mabd_integrator method,
+                                      mabd_redmax_tangent end, mabd_redmax_tangent start,
+                                      mabd_redmax_tangent last, mabd_redmax_tangent begin) {
+    mabd_redmax_gradient* g = r->g;
+    const bool two = method == MABD_INTEGRATOR_SDIRK2, history = method == MABD_INTEGRATOR_BDF2;
+    if (two) enter_rates(r, method, 0, r->stage_q);
+    MABD_TRY(enter_stage(r, method, two, r->end_q));
+    mabd_redmax_pass_clear(r, g->q), mabd_redmax_pass_clear(r, g->v),
+        mabd_redmax_pass_clear(r, g->a);
+    pass_settled(r, method, end, begin, g->target);
+    mabd_redmax_pass_end(r, g->sim->q, g->sim->v, end, start);
+    mabd_redmax_pass_wrenches_back(r, start.q);
+    stage_back(r, start, begin);
+    pass_base(r, history ? (mabd_real)4 / 3 : 1, start);
+    if (history) pass_history(r, start, last);
+    if (!two) return MABD_OK;
+    mabd_redmax_pass_clear(r, g->q), mabd_redmax_pass_clear(r, g->v),
+        mabd_redmax_pass_clear(r, g->a);
+    pass_first_stage(r, g->v, g->a);
+    MABD_TRY(enter_stage(r, method, 0, r->stage_q));
+    stage_back(r, start, begin);
+    pass_base(r, 1, start);
+    return MABD_OK;
+}
+
+mabd_status mabd_redmax_implicit_forward(mabd_redmax_pass* r, mabd_integrator method,
+                                         mabd_redmax_direction* from, bool halves) {
+    mabd_redmax_gradient* g = r->g;
+    const bool two = method == MABD_INTEGRATOR_SDIRK2, history = method == MABD_INTEGRATOR_BDF2;
+    for (int number = 0; number <= two; number++) {
+        const bool last = number == two;
+        if (number == 1) enter_rates(r, method, 0, r->stage_q);
+        MABD_TRY(enter_stage(r, method, number, last ? r->end_q : r->stage_q));
+        for (int32_t i = 0; i < g->direction_count; i++) {
+            mabd_redmax_direction* d = &from[i];
+            const mabd_redmax_tangent begin = halves ? d->last : d->now;
+            mabd_redmax_pass_set_target(r, i, 1);
+            mabd_redmax_pass_clear(r, g->base_q), mabd_redmax_pass_clear(r, g->base_v);
+            pass_base(r, history ? (mabd_real)4 / 3 : 1, d->now);
+            if (history) pass_history(r, d->now, d->last);
+            if (number == 1) pass_first_stage(r, d->stage_v, d->stage_a);
+            stage_forward(r, i, d->now, begin);
+            if (!last)
+                mabd_redmax_pass_copy(r, d->stage_v, g->v),
+                    mabd_redmax_pass_copy(r, d->stage_a, g->a);
+            if (last) {
+                mabd_redmax_pass_clear_node(r, d->fresh);
+                mabd_redmax_pass_end(r, g->sim->q, g->sim->v, d->fresh, d->now);
+                pass_settled(r, method, d->fresh, begin, g->target);
+            }
+            mabd_redmax_pass_set_target(r, i, 0);
+        }
+    }
+    return MABD_OK;
+}
