@@ -13,7 +13,7 @@
 //   servos     with gains kp (target - x), limited ones below and at their limit
 //   dampers    d x' dx; on rotation vectors d F'r . y, r the relative angular velocity and y the
 //              turn of the step in the joint frame on b
-//   friction   F |dx|: the force is constant while x moves
+//   friction   F |dx|: the force is constant while x moves; where it is not, mean of the step
 //   motors     (M0 + M1)/2 dx
 //
 // Rigid servos, rates and limited servos without gains are known by the force f of their axis
@@ -114,7 +114,7 @@ static bool set_works(const mabd_row_set* set) {
     bool works = set->motor_count > 0;
     for (int32_t r = 0; r < set->control_count; r++) {
         const mabd_control* c = &set->control[r];
-        works |= c->rigid || c->law || c->gain > 0 || c->damping > 0;
+        works |= c->rigid || c->law || c->gain > 0 || c->damping > 0 || c->friction_speed > 0;
     }
     return works;
 }
@@ -246,7 +246,7 @@ static axis_work work_of(const mabd_rigid_step* s, const mabd_rigid_joint_step* 
         w.drive += c->gain * (target0 + target1 - x0[0] - x1[0]) / 2 * dx;
     }
     w.damper += c->damping * (x0[1] + x1[1]) / 2 * turned;
-    w.friction = c->friction * (mabd_real)fabs(dx);
+    w.friction = own->friction ? own->friction[r] : c->friction * (mabd_real)fabs(dx);
     w.spring = c->spring * ((x0[0] + x1[0]) / 2 - c->rest) * dx;
     w.armature = c->armature * (x1[1] - x0[1]) * (x1[1] + x0[1]) / 2;
     return w;

@@ -45,6 +45,8 @@ typedef struct mabd_rigid_joint_step {
     /// Work of all that acts on each control, but motors and stops, on its coordinate [J]; needed
     /// if the joint has a held drive (mabd_rigid_has_held).
     mabd_real through[MABD_JOINT_MAX_ROWS];
+    /// Work that friction takes from each control [J]; null: constant dry friction.
+    const mabd_real* friction;
     bool turns_in;                    // `through` includes dampers and armature of rotation vectors
     int8_t stop[MABD_JOINT_MAX_ROWS]; // stop that a control is at after the step, 0 = none
 } mabd_rigid_joint_step;

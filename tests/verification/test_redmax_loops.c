@@ -378,28 +378,6 @@ Test(redmax_loops, a_drive_that_a_loop_does_not_allow_is_an_error_that_names_a_j
     rig_destroy(sim, model);
 }
 
-Test(redmax_loops, controls_of_cut_joints_are_refused_by_name) {
-    const char* spring = ", \"axes\": {\"rx\": {\"stiffness\": 5}}";
-    char text[1024], both[1200];
-    snprintf(text, sizeof text, hinge_pair, "1", "0", spring);
-    mabd_model* model = rig_text_model(text); // one of two: the tree takes the joint with it
-    const mabd_sim_def def = redmax(0.01);
-    mabd_sim_destroy(rig_sim(model, &def));
-    mabd_model_destroy(model);
-    char* first = strstr(text, "}, {\"name\": \"bottom\"");
-    cr_assert(first == NULL);
-    first = strstr(text, "},{\"name\": \"bottom\"");
-    cr_assert(first != NULL);
-    snprintf(both, sizeof both, "%.*s%s%s", (int)(first - text), text, spring, first);
-    model = rig_text_model(both);
-    mabd_error error = {0};
-    mabd_sim* sim = NULL;
-    cr_expect(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_ERR_UNAVAILABLE));
-    cr_expect(strstr(error.text, "springs, drives") && strstr(error.text, "redmax"), "%s",
-              error.text);
-    mabd_model_destroy(model);
-}
-
 // ---- bits --------------------------------------------------------------------------------------
 
 // Four copies of a mechanism with loops, on 1, 2 and 4 threads, saved and restored on the way.

@@ -123,7 +123,7 @@ static int32_t freedom_of(const mabd_redmax_sim* sim, const mabd_coupling_axis* 
             if (link->joint == own->joint && sim->freedoms[k].axis == own->axis) return k;
         }
     }
-    return -1; // refused (options.c)
+    return -1; // not reached: the scene has checked the axis
 }
 
 static void fill_couplings(mabd_redmax_sim* sim, const mabd_tree* tree) {

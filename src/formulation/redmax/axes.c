@@ -58,6 +58,11 @@ static mabd_real target_of(const mabd_redmax_solve* s, const mabd_redmax_freedom
                                   (s->time - sim->time) / sim->def.h);
 }
 
+// Bound of the friction that is a part of the law; smooth friction is none.
+static mabd_real dry_bound(const mabd_redmax_freedom* f) {
+    return f->control->friction_speed > 0 ? 0 : f->bound;
+}
+
 // The law of an axis in a solve with the given past.
 static mabd_axis_law law_with(const mabd_redmax_solve* s, const mabd_redmax_law* law,
                               const mabd_axis_past* past) {
@@ -68,8 +73,10 @@ static mabd_axis_law law_with(const mabd_redmax_solve* s, const mabd_redmax_law*
                                      .box = {{.at = law->drive, .most = (mabd_real)INFINITY}}};
         return rigid;
     }
-    return mabd_axis_law_of(f->control, is_ball(s->sim, law), s->force[law->freedom], law->drive,
-                            past);
+    mabd_axis_law own = mabd_axis_law_of(f->control, is_ball(s->sim, law), s->force[law->freedom],
+                                         law->drive, past);
+    own.box[1].most = dry_bound(f);
+    return own;
 }
 
 static mabd_axis_law law_of(const mabd_redmax_solve* s, const mabd_redmax_law* law) {
@@ -114,7 +121,7 @@ static void set_freedom(const mabd_redmax_solve* s, const mabd_redmax_law* law) 
         f->k += c->drive_gain, f->d += c->drive_damping;
         f->push += c->drive_gain * law->drive;
     }
-    f->push -= (mabd_real)law->search.branch.box[1] * c->friction;
+    f->push -= (mabd_real)law->search.branch.box[1] * dry_bound(f);
 }
 
 // ---- states ------------------------------------------------------------------------------------
@@ -130,14 +137,20 @@ static mabd_vec3 turn_rates(const mabd_redmax_link* link, const mabd_redmax_node
     return mabd_m3_mul(mabd_so3_log_gradients(theta), rho);
 }
 
+void mabd_redmax_axis_state(const mabd_redmax_sim* sim, const mabd_redmax_node* node, int32_t k,
+                            mabd_real* x) {
+    const mabd_redmax_link* link = &sim->links[sim->freedoms[k].link];
+    const int32_t own = k - link->first;
+    x[0] = node->q[k], x[1] = node->v[k];
+    if (link->kind != MABD_PRIMITIVE_BALL) return;
+    x[0] = node->theta[3 * (size_t)link->ball + (size_t)own];
+    x[1] = mabd_v3_get(turn_rates(link, node), own);
+}
+
 // Coordinate and rate of a law at a node.
 static void state_of(const mabd_redmax_sim* sim, const mabd_redmax_law* law,
                      const mabd_redmax_node* node, mabd_real* x) {
-    const mabd_redmax_link* link = &sim->links[freedom_of(sim, law)->link];
-    x[0] = node->q[law->freedom], x[1] = node->v[law->freedom];
-    if (link->kind != MABD_PRIMITIVE_BALL) return;
-    x[0] = node->theta[3 * (size_t)link->ball + (size_t)own_of(sim, law)];
-    x[1] = mabd_v3_get(turn_rates(link, node), own_of(sim, law));
+    mabd_redmax_axis_state(sim, node, law->freedom, x);
 }
 
 // Coordinate of a law at the iterate; *rows gets dtheta/dq of a ball.

@@ -98,6 +98,14 @@ mabd_status mabd_redmax_check_couplings(const mabd_redmax_sim* sim, mabd_error* 
     return MABD_OK;
 }
 
+static bool has_welds(const mabd_redmax_sim* sim, const mabd_redmax_part* part) {
+    bool found = false;
+    for (int32_t i = part->cut_first; i < part->cut_first + part->cut_count; i++) {
+        found |= sim->loops.cuts[i].weld;
+    }
+    return found;
+}
+
 void mabd_redmax_close_couplings(mabd_redmax_sim* sim, mabd_real time) {
     for (int32_t p = 0; p < sim->part_count; p++) {
         mabd_redmax_report report = {.link = -1, .joint = -1};
@@ -109,7 +117,7 @@ void mabd_redmax_close_couplings(mabd_redmax_sim* sim, mabd_real time) {
                                      .force = sim->force,
                                      .motor = sim->motor,
                                      .from_node = &sim->now};
-        if (sim->parts[p].coupling_count == 0) continue;
+        if (sim->parts[p].coupling_count == 0 && !has_welds(sim, &sim->parts[p])) continue;
         mabd_redmax_load_node(&s, &sim->now);
         if (mabd_redmax_close_loops(&s) == MABD_OK) mabd_redmax_store_node(&s, &sim->now);
     }

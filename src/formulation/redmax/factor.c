@@ -32,6 +32,7 @@
 // dJ/dq and dJ'/dq, n^3 numbers, and factors a dense H.)
 
 #include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/redmax_springs.h"
 
 #include "formulation/redmax/small_lu.h"
@@ -79,9 +80,9 @@ void mabd_redmax_local(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
     const mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
     memset(N, 0, 6 * MABD_VARIATION * sizeof *N);
-    if (link->body < 0) return;
+    if (!(link->M.mass > 0)) return;
     write_inertia(&link->M, sim->V[i], N);
-    mabd_redmax_load_derivatives(s, i, N);
+    if (link->body >= 0) mabd_redmax_load_derivatives(s, i, N);
     if (link->loop >= 0) mabd_redmax_subtract_own(sim, i, N);
     if (link->spring >= 0 && !s->pull) mabd_redmax_subtract_springs(sim, i, N);
 }
@@ -132,7 +133,10 @@ mabd_real mabd_redmax_own(const mabd_redmax_sim* sim, int32_t i, mabd_redmax_wei
     if (link->path >= 0) return w.q * mabd_sp_dot(sim->paths[link->path].dS[j][k], sim->F[i]);
     if (link->kind != MABD_PRIMITIVE_BALL) {
         const mabd_redmax_freedom* f = &sim->freedoms[link->first + k];
-        return j == k && !f->held ? w.q * f->k + w.v * f->d + w.a * f->I : 0;
+        mabd_real slope = 0;
+        if (j != k || f->held) return 0;
+        mabd_redmax_friction(f, sim->v[link->first + k], &slope);
+        return w.q * f->k + w.v * (f->d + slope) + w.a * f->I;
     }
     const mabd_redmax_ball* ball = &sim->balls[link->ball];
     const mabd_vec3 by = mabd_v3(k == 0, k == 1, k == 2), of = mabd_v3(j == 0, j == 1, j == 2);

@@ -36,6 +36,7 @@ static mabd_real body_potential(const mabd_redmax_solve* s, int32_t i) {
     const mabd_frame W = mabd_frame_product(&sim->world[i], &link->principal);
     mabd_vec3 f = mabd_v3_scale(link->M.mass, mabd_v3_load(sim->model->gravity));
     mabd_real sum = 0;
+    if (link->body < 0) return -mabd_v3_dot(f, W.p); // a share of a body
     f = mabd_v3_axpy(link->drag, s->wind, f);
     if (sim->inputs.has_applied)
         f = mabd_v3_add(f, mabd_v3_load(sim->inputs.applied + 6 * (size_t)link->body));
@@ -80,7 +81,7 @@ mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node,
     *kinetic = mabd_redmax_kinetic(s);
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
-        if (link->body >= 0) sum += body_potential(s, i);
+        if (link->M.mass > 0) sum += body_potential(s, i);
         if (sim->model->ground_count > 0) s->stored += mabd_redmax_ground_energy(sim, i);
         sum += law_potential(s, node, link, kinetic);
     }

@@ -6,8 +6,8 @@
 // frame on a to that on b, theta' = N(theta) rho (math/so3.h, N with columns n_k):
 //
 //   tau = P' y,   y = -D rho - I rho' + N' f(theta),   rho' = P a + (sum v_k dP_k) v
-//   f = base + push - K theta for controls, theta followed over whole turns; for motors it is
-//   constant and theta is at most pi
+//   f = base + push - K theta - bound tanh(theta'/speed) for controls, theta followed over whole
+//   turns; for motors it is constant and theta is at most pi
 //
 // If the tree reaches the joint from a, P = J(q). From b the ball turns a against b, by R = C
 // exp[q] with C the centre of the chart, and P = -C exp([q]) J(q) = -C J(-q): the same functions of
@@ -15,7 +15,7 @@
 //
 //   P u = e C J u     (sum w_k dP_k) u = C dJ(w) u     its derivative along d = e C d2J(d, w) u
 
-#include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/redmax_pins.h"
 
 /// P and its derivatives at an iterate.
 typedef struct ball_rate {
@@ -74,6 +74,8 @@ typedef struct ball_laws {
     mabd_vec3 v, a, D, I;
     mabd_vec3 y; // of the file head
     turn_force turn[2];
+    bool smooth;        // has smooth friction
+    mabd_vec3 friction; // minus its derivative by theta'
 } ball_laws;
 
 static mabd_vec3 gather(const mabd_redmax_sim* sim, const mabd_redmax_link* link, size_t offset) {
@@ -82,6 +84,35 @@ static mabd_vec3 gather(const mabd_redmax_sim* sim, const mabd_redmax_link* link
         x[k] = *(const mabd_real*)((const char*)&sim->freedoms[link->first + k] + offset);
     }
     return mabd_v3_load(x);
+}
+
+// Add smooth friction to the forces on theta.
+static void add_friction(const mabd_redmax_sim* sim, const mabd_redmax_link* link, mabd_vec3 rho,
+                         ball_laws* l) {
+    mabd_real force[3], slope[3], rate[3];
+    mabd_v3_store(mabd_m3_mul(l->turn[0].N, rho), rate);
+    l->smooth = false;
+    for (int k = 0; k < 3; k++) {
+        const mabd_redmax_freedom* f = &sim->freedoms[link->first + k];
+        l->smooth |= f->control && f->control->friction_speed > 0;
+        force[k] = mabd_redmax_friction(f, rate[k], &slope[k]);
+    }
+    l->friction = mabd_v3_load(slope);
+    l->turn[0].f = mabd_v3_add(l->turn[0].f, mabd_v3_load(force));
+}
+
+// Derivative of N' f by the rates theta' = N rho, for changes of theta and rho.
+static mabd_vec3 friction_slope(const ball_laws* l, mabd_vec3 d, mabd_vec3 drho) {
+    if (!l->smooth) return mabd_v3(0, 0, 0);
+    const mabd_vec3 x = l->turn[0].theta, rho = rate_mul(&l->P, l->v);
+    const mabd_real c = mabd_so3_gradient_factor(x);
+    const mabd_vec3 xr = mabd_v3_cross(x, rho), dr = mabd_v3_cross(d, rho);
+    // N rho = rho + theta x rho/2 + c theta x (theta x rho)
+    mabd_vec3 rate = mabd_v3_axpy((mabd_real)0.5, dr, mabd_m3_mul(l->turn[0].N, drho));
+    rate = mabd_v3_axpy(l->turn[0].slope * mabd_v3_dot(x, d), mabd_v3_cross(x, xr), rate);
+    rate = mabd_v3_axpy(c, mabd_v3_cross(d, xr), rate);
+    rate = mabd_v3_axpy(c, mabd_v3_cross(x, dr), rate);
+    return mabd_m3_tmul(l->turn[0].N, mabd_v3_scale(-1, scale_each(l->friction, rate)));
 }
 
 static ball_laws laws_at(const mabd_redmax_solve* s, const mabd_redmax_link* link) {
@@ -107,6 +138,7 @@ static ball_laws laws_at(const mabd_redmax_solve* s, const mabd_redmax_link* lin
     l.turn[0] = turn_force_at(mabd_rotvec_unwrap(phi, near, all), base, K);
     l.turn[1] = turn_force_at(phi, mabd_v3_load(s->motor + link->first), zero);
     const mabd_vec3 rho = rate_mul(&l.P, l.v);
+    add_friction(sim, link, rho, &l);
     const mabd_vec3 change = mabd_v3_add(rate_mul(&l.P, l.a), rate_slope(&l.P, l.v, l.v));
     l.y =
         mabd_v3_add(mabd_m3_tmul(l.turn[0].N, l.turn[0].f), mabd_m3_tmul(l.turn[1].N, l.turn[1].f));
@@ -125,14 +157,17 @@ static mabd_vec3 y_by_q(const ball_laws* l, mabd_vec3 e) {
     for (int i = 0; i < 2; i++) {
         dy = mabd_v3_add(dy, turn_force_slope(&l->turn[i], mabd_m3_mul(l->turn[i].N, turned)));
     }
-    return dy;
+    const mabd_vec3 theta = mabd_m3_mul(l->turn[0].N, turned);
+    return mabd_v3_add(dy, friction_slope(l, theta, rate_slope(&l->P, e, l->v)));
 }
 
 // Derivative of y by v along e_k.
 static mabd_vec3 y_by_v(const ball_laws* l, mabd_vec3 e) {
     const mabd_vec3 change = mabd_v3_add(rate_slope(&l->P, e, l->v), rate_slope(&l->P, l->v, e));
-    return mabd_v3_sub(mabd_v3_scale(-1, scale_each(l->D, rate_mul(&l->P, e))),
-                       scale_each(l->I, change));
+    const mabd_vec3 turn = rate_mul(&l->P, e);
+    const mabd_vec3 dy =
+        mabd_v3_sub(mabd_v3_scale(-1, scale_each(l->D, turn)), scale_each(l->I, change));
+    return mabd_v3_add(dy, friction_slope(l, mabd_v3(0, 0, 0), turn));
 }
 
 void mabd_redmax_ball_laws(const mabd_redmax_solve* s, int32_t i, mabd_real* tau) {

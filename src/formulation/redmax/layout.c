@@ -51,6 +51,8 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         *vectors[i] = mabd_arena_take(arena, freedoms, sizeof **vectors[i]);
     }
+    TAKE(mean_friction, freedoms);
+    TAKE(stage_friction, freedoms);
     take_node(&sim->next, n, arena);
     take_node(&sim->base, n, arena);
     TAKE(before, (size_t)sim->model->body_count);

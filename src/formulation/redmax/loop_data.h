@@ -6,9 +6,11 @@
 #include "math/spatial.h"
 #include "model/model_data.h"
 
-/// A joint that is not in the tree.
+/// A joint that is not in the tree, or the weld of a body to the share of it behind that joint
+/// (cuts.c).
 typedef struct mabd_redmax_cut {
     int32_t joint;                // of the model
+    bool weld;                    // of the links a and b, which have shares of one body
     int32_t a, b;                 // links of its bodies, -1 = ground or script
     int32_t row_first, row_count; // rigid rows, in the rows of the simulation
     int32_t turn_first;           // relative motions, in the borders of the simulation
@@ -30,6 +32,7 @@ typedef struct mabd_redmax_border {
 /// Rows and borders of all parts.
 typedef struct mabd_redmax_loops {
     int32_t cut_count, row_count;
+    mabd_row_set weld;           // rows of welds
     mabd_redmax_cut* cuts;       // by part
     mabd_redmax_border* borders; // by part: its rows, then its relative motions
     mabd_real* own;              // (links with cut joints x 6 x 6) derivatives by their own motion

@@ -80,12 +80,17 @@ static mabd_joint_view view_of(const mabd_redmax_solve* s, const mabd_redmax_cut
     mabd_joint_view view;
     side[0] = side_of(s, cut->a, joint->a), side[1] = side_of(s, cut->b, joint->b);
     mabd_model_joint_view(s->sim->model, joint, &view);
+    if (cut->weld) { // principal frames of the shares
+        view.Xa = view.Xb = mabd_v3(0, 0, 0);
+        view.Fa = view.Fb = mabd_m3_identity();
+    }
     view.Aa = side[0].pose.R, view.ta = side[0].pose.c;
     view.Ab = side[1].pose.R, view.tb = side[1].pose.c;
     return view;
 }
 
 static const mabd_row_set* rows_of(const mabd_redmax_solve* s, const mabd_redmax_cut* cut) {
+    if (cut->weld) return &s->sim->loops.weld;
     return &s->sim->model->row_sets[s->sim->model->joints[cut->joint].row_set];
 }
 
@@ -160,18 +165,6 @@ mabd_real mabd_redmax_largest_gap(const mabd_redmax_solve* s, int32_t* joint) {
         }
     }
     return most;
-}
-
-bool mabd_redmax_cut_refuses(const mabd_row_set* set, const char** what) {
-    if (set->rigid_count == 0) {
-        *what = "springs and drives between bodies that other joints connect";
-    } else if (set->control_count + set->motor_count > 0) {
-        *what = "springs, drives, stops and friction on the axis of a joint that closes a loop "
-                "beside others of its kind";
-    } else {
-        return false;
-    }
-    return true;
 }
 
 // ---- second derivatives ------------------------------------------------------------------------

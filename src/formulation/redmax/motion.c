@@ -9,6 +9,7 @@
 // leaves out what the motion of the links adds to the accelerations.)
 
 #include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/redmax_springs.h"
 
 #include <string.h>
@@ -181,11 +182,11 @@ static void accelerate_link(mabd_redmax_sim* sim, int32_t i) {
 static mabd_spatial own_wrench(const mabd_redmax_solve* s, int32_t i) {
     const mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
-    if (link->body < 0) return mabd_sp_zero();
+    if (!(link->M.mass > 0)) return mabd_sp_zero();
     const mabd_spatial momentum = mabd_inertia_mul(&link->M, sim->V[i]);
     const mabd_spatial F = mabd_sp_sub(mabd_inertia_mul(&link->M, sim->A[i]),
                                        mabd_sp_cross_wrench(sim->V[i], momentum));
-    return mabd_sp_sub(F, mabd_redmax_load(s, i));
+    return link->body < 0 ? F : mabd_sp_sub(F, mabd_redmax_load(s, i));
 }
 
 // ---- from the leaves to the ground -------------------------------------------------------------
@@ -193,7 +194,7 @@ static mabd_spatial own_wrench(const mabd_redmax_solve* s, int32_t i) {
 static void write_residual(const mabd_redmax_solve* s, int32_t i) {
     mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
-    mabd_real tau[3] = {0, 0, 0};
+    mabd_real tau[3] = {0, 0, 0}, slope;
     if (link->kind == MABD_PRIMITIVE_BALL) {
         if (link->laws) mabd_redmax_ball_laws(s, i, tau);
     } else {
@@ -201,7 +202,7 @@ static void write_residual(const mabd_redmax_solve* s, int32_t i) {
             const int32_t at = link->first + k;
             const mabd_redmax_freedom* f = &sim->freedoms[at];
             if (f->prescribed) continue; // r is all that holds it
-            tau[k] = s->motor[at];
+            tau[k] = s->motor[at] + mabd_redmax_friction(f, sim->v[at], &slope);
             if (f->held) continue; // r is the force of the law
             tau[k] +=
                 s->force[at] + f->push - f->k * sim->q[at] - f->d * sim->v[at] - f->I * sim->a[at];
@@ -246,7 +247,7 @@ mabd_real mabd_redmax_kinetic(const mabd_redmax_solve* s) {
     const mabd_redmax_sim* sim = s->sim;
     mabd_real sum = 0;
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
-        if (sim->links[i].body < 0) continue;
+        if (!(sim->links[i].M.mass > 0)) continue;
         sum += mabd_sp_dot(sim->V[i], mabd_inertia_mul(&sim->links[i].M, sim->V[i])) / 2;
     }
     return sum;

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_pins.h"
 
 #include <math.h>
 #include <string.h>
@@ -250,7 +251,7 @@ static mabd_status solve_accelerations(const mabd_redmax_solve* s) {
     return MABD_OK;
 }
 
-mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* s) {
+static mabd_status accelerate(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_weights mass = {0, 0, 1};
     int32_t link;
@@ -276,4 +277,8 @@ mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* s) {
         }
     }
     return MABD_OK;
+}
+
+mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* s) {
+    return mabd_redmax_with_bounds(s, accelerate);
 }

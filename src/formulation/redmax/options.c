@@ -2,9 +2,7 @@
 // The definition of a simulation in the redmax formulation: presets, choices, checks.
 
 #include "base/error.h"
-#include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_sim.h"
-#include "formulation/redmax/redmax_tree.h"
 
 static const mabd_real tolerances[MABD_PRESET_COUNT] = {
     [MABD_PRESET_FAST] = (mabd_real)1e-8,
@@ -27,38 +25,6 @@ static mabd_status refuse(const mabd_model* m, int32_t joint, const char* what, 
     return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, joint, 0,
                         "formulation 'redmax' does not have %s, which %s needs", what,
                         mabd_model_joint_label(m, joint, label, sizeof label));
-}
-
-// Couplings need the coordinates of their joints, which those that close loops do not have.
-static mabd_status check_couplings(const mabd_model* m, const mabd_tree* tree, mabd_error* error) {
-    for (int32_t i = 0; i < m->coupling_axis_count; i++) {
-        for (int32_t k = 0; k < tree->cut_count; k++) {
-            if (tree->cuts[k] != m->coupling_axes[i].joint) continue;
-            return refuse(m, tree->cuts[k], "couplings on the axis of a joint that closes a loop",
-                          error);
-        }
-    }
-    return MABD_OK;
-}
-
-// Cut joints have their rigid rows and nothing on their axes.
-static mabd_status check_tree(const mabd_model* m, mabd_error* error) {
-    mabd_joint_tree graph;
-    const char* what = NULL;
-    int32_t bad = -1;
-    if (mabd_joint_tree_init(&m->allocator, m, &graph) != MABD_OK) {
-        return mabd_fail_memory(error, "building the tree of joints");
-    }
-    for (int32_t i = 0; i < graph.tree.cut_count && bad < 0; i++) {
-        const mabd_model_joint* joint = &m->joints[graph.tree.cuts[i]];
-        if (mabd_redmax_cut_refuses(&m->row_sets[joint->row_set], &what)) bad = graph.tree.cuts[i];
-        if (joint->type >= MABD_JOINT_COUNT) {
-            bad = graph.tree.cuts[i], what = "loops of joints without atomic rows";
-        }
-    }
-    const mabd_status status = check_couplings(m, &graph.tree, error);
-    mabd_joint_tree_free(&m->allocator, &graph);
-    return bad < 0 ? status : refuse(m, bad, what, error);
 }
 
 static mabd_status check_controls(const mabd_model* m, const mabd_sim_def* def, int32_t joint,
@@ -103,5 +69,5 @@ mabd_status mabd_redmax_check(const mabd_model* m, const mabd_sim_def* def, mabd
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,
                          "formulation 'redmax' does not have contacts with integrator 'rk45'");
     }
-    return check_tree(m, error);
+    return MABD_OK;
 }

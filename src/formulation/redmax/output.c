@@ -163,6 +163,7 @@ static void add_cut_forces(const mabd_redmax_sim* sim, mabd_real* forces) {
         const mabd_redmax_cut* cut = &sim->loops.cuts[i];
         const mabd_model_joint* joint = &sim->model->joints[cut->joint];
         const mabd_joint_view view = mabd_redmax_view(sim, joint);
+        if (cut->weld) continue; // the wrench of its string
         for (int32_t r = 0; r < cut->row_count; r++) {
             mabd_rigid_add_row_force(&view, &sim->model->row_sets[joint->row_set].rigid[r], NULL,
                                      sim->loops.lambda[cut->row_first + r],

@@ -6,6 +6,10 @@
 #include "formulation/redmax/redmax_data.h"
 #include "formulation/redmax/redmax_motion.h"
 
+/// Write coordinate and rate (2) of a freedom at a node; those of a ball are a component of its
+/// rotation vector and its rate (axes.c).
+void mabd_redmax_axis_state(const mabd_redmax_sim* sim, const mabd_redmax_node* node,
+                            int32_t freedom, mabd_real* x);
 /// Begin a step with the branches of the state; where it has none, guess them from the coordinates
 /// and rates of s->from_node.
 void mabd_redmax_take_branches(const mabd_redmax_solve* s);

@@ -63,7 +63,9 @@ typedef enum mabd_primitive {
 typedef struct mabd_redmax_link {
     mabd_primitive kind;
     int32_t parent;                // link, -1 = ground
-    int32_t body;                  // that it carries, -1 = none: no mass
+    int32_t body;                  // that it carries, -1 = none
+    int32_t share_of;              // body of whose mass it has a share (cuts.c), -1 = none
+    int32_t shares;                // links with shares of the mass of its body, itself left out
     int32_t joint;                 // of the model, -1 = none: free body or script
     int32_t first, count;          // freedoms
     int32_t ball;                  // number among balls, -1 = no ball
@@ -76,8 +78,8 @@ typedef struct mabd_redmax_link {
     const mabd_joint_piece* piece; // of its joint, null = a plain joint
     mabd_frame rest;               // E = rest Q
     mabd_spatial S;                // of a screw, w and v parallel; of a translation: sign in S.v.x
-    mabd_frame principal;          // principal frame of its body in the link frame
-    mabd_spatial_inertia M;        // of its body
+    mabd_frame principal;          // principal frame of its body, or of that it shares, in its own
+    mabd_spatial_inertia M;        // of its body, or its share of it; else zero
     mabd_real drag;                // [N s/m]
 } mabd_redmax_link;
 
@@ -96,6 +98,7 @@ typedef struct mabd_redmax_freedom {
     const mabd_signal* script;   // of a scripted body, null = none
     mabd_real k, d, I;
     mabd_real push;   // [N] or [N m]
+    mabd_real bound;  // of friction, with that of its pin at the current solve [N] or [N m]
     mabd_real hold;   // [m] or [rad]
     mabd_real length; // [m] of a translation, by which it is compared with angles; 1 of an angle
 } mabd_redmax_freedom;
@@ -147,6 +150,8 @@ typedef struct mabd_redmax_part {
     mabd_axis_stalls stalls;                // of the search for branches
     bool has_branches;                      // sim->branch is known
     bool touches;          // had contact points in the last step: it goes on by implicit Euler
+    bool pins;             // the friction of some axis follows its load (pins.c)
+    bool frictions;        // some axis has friction
     bool pushed;           // sim->push acts on its links in the residual
     bool poses;            // forces depend on poses: variations have 18 entries, else 12
     bool driven;           // has prescribed freedoms or forces that turn with a body
@@ -233,12 +238,13 @@ typedef struct mabd_redmax_sim {
     mabd_real *trial, *step, *r, *weight;
     mabd_real* rows;  // residual of the rows that a solve closes: r, or where axes are held from q
     mabd_real* stiff; // diagonal of D where no axis is held
-    mabd_real* reaction;                  // change of r by a step
-    mabd_real *force, *motor;             // base of the laws, and of motors
-    mabd_real *guard_force, *guard_motor; // means over a step
-    mabd_real *mean_force, *stage_force;  // through freedoms: mean over the step, of a method
-    mabd_rigid_state* before;             // (bodies) before the step, for works
-    mabd_real* rk;                        // (freedoms x 2 x 7) slopes of rk45
+    mabd_real* reaction;                       // change of r by a step
+    mabd_real *force, *motor;                  // base of the laws, and of motors
+    mabd_real *guard_force, *guard_motor;      // means over a step
+    mabd_real *mean_force, *stage_force;       // through freedoms: mean over the step, of a method
+    mabd_real *mean_friction, *stage_friction; // of friction: its force, or the bound of dry one
+    mabd_rigid_state* before;                  // (bodies) before the step, for works
+    mabd_real* rk;                             // (freedoms x 2 x 7) slopes of rk45
     mabd_redmax_ball* balls;
     mabd_redmax_loops loops; // lambda is state
     mabd_redmax_springs springs;

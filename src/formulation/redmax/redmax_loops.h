@@ -26,8 +26,6 @@ void mabd_redmax_subtract_own(const mabd_redmax_sim* sim, int32_t link, mabd_rea
 void mabd_redmax_row_accelerations(const mabd_redmax_solve* s, mabd_real* out);
 /// Largest magnitude of the values of the rows of a part; *joint names it (loops.c).
 mabd_real mabd_redmax_largest_gap(const mabd_redmax_solve* s, int32_t* joint);
-/// True if a cut joint needs what rows do not have; *what names it (loops.c).
-bool mabd_redmax_cut_refuses(const mabd_row_set* set, const char** what);
 
 /// Sum of ratio x over the freedoms of a coupling (couplings.c).
 mabd_real mabd_redmax_coupled(const mabd_redmax_sim* sim, const mabd_model_coupling* coupling,
@@ -43,7 +41,8 @@ void mabd_redmax_pull_couplings(const mabd_redmax_solve* s);
 mabd_real mabd_redmax_coupling_gap(const mabd_redmax_solve* s, int32_t* joint);
 /// Check that couplings hold in `now` (couplings.c). MABD_ERR_INPUT names one that does not.
 mabd_status mabd_redmax_check_couplings(const mabd_redmax_sim* sim, mabd_error* error);
-/// Move `now` onto its couplings in the mass metric, coordinates and rates (couplings.c).
+/// Move `now` of parts with couplings or welds onto their rows in the mass metric, coordinates and
+/// rates (couplings.c).
 void mabd_redmax_close_couplings(mabd_redmax_sim* sim, mabd_real time);
 
 /// Build and factor the border over the factored H of a stage (border.c). MABD_ERR_SINGULAR.

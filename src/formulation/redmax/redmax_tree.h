@@ -26,6 +26,11 @@ void mabd_redmax_fill_springs(mabd_redmax_sim* sim, const mabd_tree* tree);
 /// Fill parts, links, freedoms and the maps from bodies and joints; all arrays are there.
 void mabd_redmax_fill(mabd_redmax_sim* sim, const mabd_joint_tree* graph);
 
+/// True if a joint that the tree cuts needs its coordinates, so that a body of it is cut instead
+/// (cuts.c).
+bool mabd_redmax_cuts_body(const mabd_model* model, int32_t joint);
+/// The body of a cut joint that is cut (cuts.c).
+int32_t mabd_redmax_cut_body(const mabd_model* model, const mabd_model_joint* joint);
 /// Add cut joints, rows and borders to the counts (cuts.c).
 void mabd_redmax_count_cuts(const mabd_model* model, const mabd_tree* tree, mabd_redmax_counts* n);
 /// Fill the cut joints of all parts, whose links are there (cuts.c).

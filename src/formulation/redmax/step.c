@@ -27,6 +27,7 @@
 #include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/redmax_works.h"
 
 #include <math.h>
@@ -183,8 +184,8 @@ static mabd_status solve_stage(mabd_redmax_solve* s, mabd_integrator method, int
         sim->q[k] = sim->q_b[k] + s->gamma * sim->v_b[k];
     }
     mabd_redmax_follow(s);
-    MABD_TRY(method == MABD_INTEGRATOR_LINEAR_IMPLICIT ? mabd_redmax_newton_once(s)
-                                                       : mabd_redmax_newton(s));
+    const bool once = method == MABD_INTEGRATOR_LINEAR_IMPLICIT;
+    MABD_TRY(mabd_redmax_with_bounds(s, once ? mabd_redmax_newton_once : mabd_redmax_newton));
     memcpy(keep + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *keep);
     s->jumped |= s->watches && mabd_redmax_changed_branch(s);
     s->law_work += share * mabd_redmax_law_power(s);
@@ -335,9 +336,10 @@ mabd_integrator mabd_redmax_divided_method(const mabd_redmax_sim* sim,
     return one_step_method(own);
 }
 
-// Begin a step with the forces of the loops in the last one.
+// Begin a step with the forces of the loops and the bounds of pins in the last one.
 static void load_forces(const mabd_redmax_solve* s) {
     mabd_redmax_clear_means(s);
+    mabd_redmax_start_bounds(s);
     const mabd_redmax_loops* loops = &s->sim->loops;
     const size_t first = (size_t)s->part->row_first;
     memcpy(loops->force + first, loops->lambda + first,

@@ -219,6 +219,21 @@ static mabd_status take_memory(mabd_redmax_gradient* g, const mabd_allocator* al
     return MABD_OK;
 }
 
+// Refuse friction that follows a speed or a load, and bodies that are cut.
+static mabd_status check_axes(const mabd_redmax_sim* sim, mabd_error* error) {
+    if (sim->model->pins) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "formulation 'redmax': pins and friction_speed have no derivatives");
+    }
+    for (int32_t i = 0; i < sim->loops.cut_count; i++) {
+        if (!sim->loops.cuts[i].weld) continue;
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "formulation 'redmax': what acts on the axes of joints that close loops "
+                         "has no derivatives");
+    }
+    return MABD_OK;
+}
+
 mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_setup* setup,
                                       int32_t direction_count, const mabd_allocator* allocator,
                                       mabd_redmax_gradient** out, mabd_error* error) {
@@ -250,6 +265,7 @@ mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_
             "formulation 'redmax': stops, limited drives, rate motors, dry friction and "
             "rigid servos on free rotations have no derivatives");
     }
+    MABD_TRY(check_axes(sim, error));
     for (int32_t i = 0; i < setup->parameter_count; i++) {
         MABD_TRY(check_parameter(sim, &setup->parameters[i], error));
     }

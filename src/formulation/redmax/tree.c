@@ -84,12 +84,13 @@ static joint_string pieces_of(const mabd_model* m, const mabd_model_joint* joint
     return out;
 }
 
-// True if a slide of a joint may be held: then its slides are links of their own.
+// True if a slide of a joint may be held or is a guide: then its slides are links of their own.
 static bool has_held_slide(const mabd_row_set* set) {
     bool held = false;
     for (int32_t r = 0; r < set->control_count; r++) {
         const mabd_control* c = &set->control[r];
-        held |= (c->rigid || c->law) && set->control_row[r].kind == MABD_ROW_SLIDE;
+        const bool own = c->rigid || c->law || c->pin.friction > 0;
+        held |= own && set->control_row[r].kind == MABD_ROW_SLIDE;
     }
     return held;
 }
@@ -134,6 +135,7 @@ static int32_t add_link(builder* w, const string_entry* entry, int32_t parent, m
         w->sim->links[index] = (mabd_redmax_link){.kind = entry->kind,
                                                   .parent = parent,
                                                   .body = -1,
+                                                  .share_of = -1,
                                                   .joint = -1,
                                                   .first = w->n.freedoms,
                                                   .count = count,
@@ -154,9 +156,8 @@ static int32_t add_link(builder* w, const string_entry* entry, int32_t parent, m
     return index;
 }
 
-// Let a link carry a body whose principal frame in the link frame is P.
-static void carry(builder* w, int32_t link, int32_t body, mabd_frame P) {
-    if (!w->sim) return;
+// Give a link the inertia of a body whose principal frame in the link frame is P.
+static void load_link(builder* w, int32_t link, int32_t body, mabd_frame P) {
     const mabd_model_class* c = &w->model->classes[w->model->body_class[body]];
     mabd_redmax_link* own = &w->sim->links[link];
     const mabd_mat3 moments =
@@ -164,10 +165,23 @@ static void carry(builder* w, int32_t link, int32_t body, mabd_frame P) {
                 mabd_v3(0, 0, c->principal[2]));
     const mabd_mat3 turned = mabd_m3_product(mabd_m3_product(P.R, moments), mabd_m3_transpose(P.R));
     const mabd_mat3 arm = mabd_m3_skew(P.p);
-    own->body = body, own->principal = P, own->drag = c->material.drag;
+    own->principal = P;
     own->M.mass = c->material.mass;
     own->M.mc = mabd_v3_scale(own->M.mass, P.p);
     own->M.Io = mabd_m3_axpy(-own->M.mass, mabd_m3_product(arm, arm), turned);
+}
+
+// Let a link carry a body, or a share of one that an earlier link carries.
+static void carry(builder* w, int32_t link, int32_t body, mabd_frame P) {
+    if (!w->sim) return;
+    mabd_redmax_link* own = &w->sim->links[link];
+    load_link(w, link, body, P);
+    if (w->sim->body_link[body] >= 0) {
+        own->share_of = body;
+        w->sim->links[w->sim->body_link[body]].shares++;
+        return;
+    }
+    own->body = body, own->drag = w->model->classes[w->model->body_class[body]].material.drag;
     w->sim->body_link[body] = link;
 }
 
@@ -284,6 +298,7 @@ static void set_laws(builder* w, int32_t from, int32_t joint) {
             f->control = c, f->coordinate = own->coordinate + r;
             f->prescribed = f->held = c->rigid && !branch;
             f->k = c->stiffness, f->d = c->damping, f->I = c->armature;
+            f->bound = c->friction;
             w->sim->links[f->link].laws = true;
             if (branch) add_law(w, joint, f);
         }
@@ -377,7 +392,36 @@ static void add_body(builder* w, int32_t body) {
     add_joint(w, link, P, joint, body);
 }
 
+// Add the string of a cut joint, with a share of one of its bodies (cuts.c).
+static void add_cut(builder* w, int32_t joint) {
+    const mabd_model_joint* own = &w->model->joints[joint];
+    const int32_t body = mabd_redmax_cut_body(w->model, own);
+    const int32_t other = own->a == body ? own->b : own->a;
+    mabd_frame P = identity();
+    int32_t link = -1;
+    if (w->model->body_motion[other] != MABD_MOTION_DYNAMIC) {
+        link = ground_link(w, other, &P);
+    } else if (w->sim) {
+        link = w->sim->body_link[other], P = w->sim->links[link].principal;
+    }
+    add_joint(w, link, P, joint, body);
+}
+
 // ---- parts -------------------------------------------------------------------------------------
+
+// Divide the inertia of a body that is cut among its links.
+static void divide_bodies(mabd_redmax_sim* sim, const mabd_redmax_part* part) {
+    for (int32_t i = part->link_first; i < part->link_first + part->link_count; i++) {
+        mabd_redmax_link* link = &sim->links[i];
+        const int32_t main = link->share_of >= 0 ? sim->body_link[link->share_of] : i;
+        const mabd_real share = 1 / (mabd_real)(1 + sim->links[main].shares);
+        if (sim->links[main].shares == 0) continue;
+        link->M.mass *= share;
+        link->M.mc = mabd_v3_scale(share, link->M.mc);
+        const mabd_mat3 own = link->M.Io;
+        link->M.Io = mabd_m3_axpy(share - 1, own, own);
+    }
+}
 
 // True if a force on the bodies of a part depends on their poses, or turns with them.
 static void judge_forces(const mabd_redmax_sim* sim, mabd_redmax_part* part, int32_t body) {
@@ -406,7 +450,10 @@ static void measure_part(mabd_redmax_sim* sim, mabd_redmax_part* part) {
         weight += link->M.mass * g;
         if (link->body >= 0) judge_forces(sim, part, link->body), part->body_count++;
         for (int32_t k = link->first; k < link->first + link->count; k++) {
+            const mabd_control* c = sim->freedoms[k].control;
             part->driven |= sim->freedoms[k].prescribed;
+            part->pins |= c && c->pin.friction > 0;
+            part->frictions |= c && (c->friction > 0 || c->pin.friction > 0);
         }
     }
     part->reach = weight * longest;
@@ -428,6 +475,9 @@ static mabd_redmax_counts walk(builder* w) {
         const mabd_redmax_counts before = w->n;
         for (int32_t k = c->body_count - 1; k >= 0; k--)
             add_body(w, tree->order[c->body_first + k]);
+        for (int32_t k = c->cut_first; k < c->cut_first + c->cut_count; k++) {
+            if (mabd_redmax_cuts_body(w->model, tree->cuts[k])) add_cut(w, tree->cuts[k]);
+        }
         if (w->sim) {
             w->sim->parts[i] = (mabd_redmax_part){.link_first = before.links,
                                                   .link_count = w->n.links - before.links,
@@ -435,6 +485,7 @@ static mabd_redmax_counts walk(builder* w) {
                                                   .freedom_count = w->n.freedoms - before.freedoms,
                                                   .law_first = before.laws,
                                                   .law_count = w->n.laws - before.laws};
+            divide_bodies(w->sim, &w->sim->parts[i]);
             measure_part(w->sim, &w->sim->parts[i]);
         }
     }

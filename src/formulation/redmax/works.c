@@ -6,12 +6,14 @@
 // freedoms, and drives that are known by their force alone, f . dq without the motors of the axis.
 // Means over the step: of both ends for bdf2, else the sum over the stages by the time over which
 // their rates advance the step, because single stages of sdirk2 follow prescribed accelerations
-// with order 1 only.
+// with order 1 only. So are those of friction, on the way of its axis.
 
 #include "formulation/redmax/redmax_works.h"
 
-#include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/redmax_axes.h"
+#include "formulation/redmax/redmax_pins.h"
 
+#include <math.h>
 #include <string.h>
 
 // True if a part has freedoms whose force does work that nothing else tells.
@@ -25,10 +27,12 @@ static void clear(const mabd_redmax_solve* s, mabd_real* forces) {
 
 void mabd_redmax_clear_means(const mabd_redmax_solve* s) {
     clear(s, s->sim->mean_force);
+    clear(s, s->sim->mean_friction);
 }
 
 void mabd_redmax_begin_stages(const mabd_redmax_solve* s) {
     clear(s, s->sim->stage_force);
+    clear(s, s->sim->stage_friction);
 }
 
 // Force of a wrench through freedom k of a link.
@@ -38,9 +42,44 @@ static mabd_real force_of(const mabd_redmax_sim* sim, const mabd_redmax_link* li
     return mabd_sp_dot(sim->S[k], F);
 }
 
+// Friction of a freedom at the iterate: smooth friction, or the bound of dry one.
+static mabd_real friction_of(const mabd_redmax_solve* s, int32_t k) {
+    const mabd_redmax_sim* sim = s->sim;
+    const mabd_redmax_freedom* f = &sim->freedoms[k];
+    const mabd_redmax_link* link = &sim->links[f->link];
+    mabd_real rate = sim->v[k], slope;
+    if (!(f->control->friction_speed > 0)) return f->bound;
+    if (link->kind == MABD_PRIMITIVE_BALL) {
+        mabd_vec3 theta;
+        mabd_mat3 rows;
+        mabd_redmax_ball_turn(s, f->link, &theta, &rows);
+        const mabd_vec3 rates = mabd_m3_mul(rows, mabd_v3_load(sim->v + link->first));
+        rate = mabd_v3_get(rates, k - link->first);
+    }
+    return mabd_redmax_friction(f, rate, &slope);
+}
+
+static bool has_friction(const mabd_redmax_freedom* f) {
+    return f->control && (f->control->friction > 0 || f->control->pin.friction > 0);
+}
+
+// Add the friction of a stage: `part` of the step.
+static void add_friction(const mabd_redmax_solve* s, mabd_real part, bool both_ends) {
+    mabd_redmax_sim* sim = s->sim;
+    const int32_t end = s->part->freedom_first + s->part->freedom_count;
+    for (int32_t k = s->part->freedom_first; s->part->frictions && k < end; k++) {
+        if (!has_friction(&sim->freedoms[k])) continue;
+        const mabd_spatial last = mabd_sp_load(sim->wrench + 6 * (size_t)sim->freedoms[k].link);
+        mabd_real force = friction_of(s, k);
+        if (both_ends) force = (force + mabd_redmax_friction_at(sim, &sim->now, k, last)) / 2;
+        sim->stage_friction[k] += part * force;
+    }
+}
+
 void mabd_redmax_add_stage(const mabd_redmax_solve* s, mabd_real share, bool both_ends) {
     mabd_redmax_sim* sim = s->sim;
     const mabd_real part = share / sim->def.h;
+    add_friction(s, part, both_ends);
     if (!is_booked(s->part)) return;
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
@@ -58,6 +97,7 @@ void mabd_redmax_keep_stages(const mabd_redmax_solve* s) {
     const int32_t end = s->part->freedom_first + s->part->freedom_count;
     for (int32_t k = s->part->freedom_first; k < end; k++) {
         sim->mean_force[k] += sim->stage_force[k];
+        sim->mean_friction[k] += sim->stage_friction[k];
     }
 }
 
@@ -87,14 +127,25 @@ static mabd_real work_through(const mabd_redmax_sim* sim, const mabd_redmax_link
     return work;
 }
 
+// Work that friction takes from a freedom.
+static mabd_real friction_work(const mabd_redmax_sim* sim, int32_t k) {
+    mabd_real before[2], after[2];
+    mabd_redmax_axis_state(sim, &sim->last, k, before);
+    mabd_redmax_axis_state(sim, &sim->now, k, after);
+    const mabd_real dx = after[0] - before[0];
+    if (sim->freedoms[k].control->friction_speed > 0) return -sim->mean_friction[k] * dx;
+    return sim->mean_friction[k] * (mabd_real)fabs(dx);
+}
+
 // Write coordinates and works of the controls of a link.
 static void read_link(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int32_t first,
-                      mabd_rigid_joint_step* own) {
+                      mabd_real* friction, mabd_rigid_joint_step* own) {
     bool told = false;
     for (int32_t k = link->first; k < link->first + link->count; k++) {
         const mabd_redmax_freedom* f = &sim->freedoms[k];
         const int32_t r = f->coordinate - first;
         if (!f->control) continue;
+        friction[r] = has_friction(f) ? friction_work(sim, k) : 0;
         if (f->law >= 0) own->stop[r] = (int8_t)sim->branch[f->law].stop;
         mabd_redmax_coordinate(sim, &sim->last, k, own->x[0] + 2 * r);
         mabd_redmax_coordinate(sim, &sim->now, k, own->x[1] + 2 * r);
@@ -127,10 +178,11 @@ static void book_joint(mabd_redmax_sim* sim, const mabd_rigid_step* step, int32_
     const mabd_model* m = sim->model;
     const int32_t joint = sim->links[from].joint;
     const mabd_row_set* set = &m->row_sets[m->joints[joint].row_set];
-    mabd_rigid_joint_step own = {.joint = joint, .turns_in = true};
+    mabd_real friction[MABD_JOINT_MAX_ROWS] = {0};
+    mabd_rigid_joint_step own = {.joint = joint, .turns_in = true, .friction = friction};
     if (!mabd_rigid_books_joint(m, joint)) return;
     for (int32_t i = from; i < end; i++) {
-        read_link(sim, &sim->links[i], m->joints[joint].coordinate, &own);
+        read_link(sim, &sim->links[i], m->joints[joint].coordinate, friction, &own);
     }
     if (mabd_rigid_has_held(set)) leave_motors(step, set, &own);
     mabd_rigid_book_joint(step, &own, &sim->books.work);
