@@ -234,7 +234,7 @@ Test(redmax_mechanisms, whips_gain_no_energy_under_the_guard) {
         printf("whip of %d links: gains %.1e, %d of %d steps divided\n", (int)links[i], gain,
                retries, steps);
         cr_expect(not(failed));
-        cr_expect(lt(dbl, gain, 1e-2), "%d links", (int)links[i]);
+        cr_expect(lt(dbl, gain, 1e-4), "%d links", (int)links[i]);
     }
 }
 
@@ -434,6 +434,27 @@ Test(redmax_mechanisms, a_failed_step_keeps_the_state) {
     mabd_sim_get_state(sim, after, NULL, NULL, NULL);
     cr_expect(eq(int, memcmp(before, after, sizeof before), 0));
     cr_expect(eq(i64, mabd_sim_step_count(sim), 0));
+    rig_destroy(sim, model);
+}
+
+// A step of 1 s of a whip at its crack, without halvings: an error, and the state is the old one to
+// the bit.
+Test(redmax_mechanisms, a_step_that_is_too_long_returns_an_error_and_the_old_state) {
+    mabd_chain_def chain = mabd_default_chain_def();
+    chain.links = 10, chain.joint = MABD_JOINT_HINGE;
+    mabd_model* model = rig_chain_model(&chain, (mabd_real)-G);
+    mabd_sim_def def = redmax(1);
+    def.max_halvings = 0;
+    mabd_sim* sim = rig_sim(model, &def);
+    mabd_error error = {0};
+    const size_t size = mabd_sim_state_size(sim);
+    char *before = malloc(size), *after = malloc(size);
+    mabd_sim_save(sim, before);
+    cr_expect(eq(int, mabd_sim_step(sim, NULL, &error), MABD_ERR_DIVERGED));
+    cr_expect(error.text[0] != 0);
+    mabd_sim_save(sim, after);
+    cr_expect(eq(int, memcmp(before, after, size), 0));
+    free(before), free(after);
     rig_destroy(sim, model);
 }
 
