@@ -69,6 +69,27 @@ MABD_API void mabd_model_joint_axes(const mabd_model* model, int32_t joint, mabd
 /// Number of rigid rows of a joint; *compliant gets the number of compliant ones and may be null.
 MABD_API int32_t mabd_model_joint_rows(const mabd_model* model, int32_t joint, int32_t* compliant);
 
+/// How a line is drawn: coiled, straight, or as a curve on which a joint slides.
+typedef enum mabd_polyline_kind {
+    MABD_POLYLINE_SPRING,
+    MABD_POLYLINE_CABLE,
+    MABD_POLYLINE_CURVE
+} mabd_polyline_kind;
+/// A line through points of bodies, for pictures of what has no geom.
+typedef struct mabd_polyline {
+    mabd_polyline_kind kind;
+    int32_t count;                   // at least 2
+    const mabd_spring_point* points; // (count) user frames of bodies; world coordinates
+} mabd_polyline;
+/// Write the lines that show springs, cables and the splines of joints into `lines`, their points
+/// into `points`, and return the number of lines; *point_count gets that of all points. If an array
+/// is null both are only counted. `point_count` may be null. Deterministic, O(points).
+MABD_API int32_t mabd_model_polylines(const mabd_model* model, mabd_polyline* lines,
+                                      mabd_spring_point* points, int32_t* point_count);
+/// True if the scene has a penalty ground; point and normal (3 each) get a point of its plane [m]
+/// and its unit normal, world.
+MABD_API bool mabd_model_ground_plane(const mabd_model* model, mabd_real* point, mabd_real* normal);
+
 /// Where the joint state of one entry lies: of a joint of the tree that hangs at the ground, or of
 /// a body that hangs at no joint (`joint` = -1) and moves freely.
 ///

@@ -66,6 +66,14 @@ MABD_API mabd_real mabd_recording_time(const mabd_recording* recording, int32_t 
 /// Geoms of a body in its user frame; *count gets their number. The array belongs to the recording.
 MABD_API const mabd_geom* mabd_recording_geoms(const mabd_recording* recording, int32_t body,
                                                int32_t* count);
+/// Lines that show springs, cables and splines of joints; *count gets their number. The array
+/// belongs to the recording.
+MABD_API const mabd_polyline* mabd_recording_polylines(const mabd_recording* recording,
+                                                       int32_t* count);
+/// True if the scene had a penalty ground; point and normal (3 each) get a point of its plane [m]
+/// and its unit normal, world.
+MABD_API bool mabd_recording_ground_plane(const mabd_recording* recording, mabd_real* point,
+                                          mabd_real* normal);
 /// True if a body is fixed or scripted, so that the simulation does not move it.
 MABD_API bool mabd_recording_is_static(const mabd_recording* recording, int32_t body);
 /// Read the positions (bodies x 3) [m] and quaternions (bodies x 4) of a frame. MABD_ERR_ARG if

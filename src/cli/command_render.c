@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "cli/path_use.h"
+#include "cli/render_items.h"
 #include "mabd/record.h"
 #include "mabd/render.h"
 
@@ -177,40 +178,6 @@ static char* default_output(const char* recording) {
 
 // ---- drawing -----------------------------------------------------------------------------------
 
-// Fade the color of an earlier exposure towards the light background.
-static void fade(float share, float* color) {
-    for (int k = 0; k < 3; k++) color[k] += share * (0.75f - color[k]);
-}
-
-// Fill the items of all bodies at their poses; returns their number.
-static int32_t fill_items(const mabd_recording* recording, const mabd_real* positions,
-                          const mabd_real* quaternions, float faded, mabd_render_item* items) {
-    int32_t n = 0;
-    for (int32_t body = 0; body < mabd_recording_body_count(recording); body++) {
-        int32_t count = 0;
-        const mabd_geom* geoms = mabd_recording_geoms(recording, body, &count);
-        for (int32_t k = 0; k < count; k++) {
-            mabd_render_item* item = &items[n++];
-            item->geom = geoms[k];
-            memcpy(item->position, positions + 3 * (size_t)body, 3 * sizeof(mabd_real));
-            memcpy(item->rotation, quaternions + 4 * (size_t)body, 4 * sizeof(mabd_real));
-            mabd_render_color(body, mabd_recording_is_static(recording, body), item->color);
-            fade(faded, item->color);
-        }
-    }
-    return n;
-}
-
-static size_t count_items(const mabd_recording* recording) {
-    size_t n = 0;
-    for (int32_t body = 0; body < mabd_recording_body_count(recording); body++) {
-        int32_t count = 0;
-        mabd_recording_geoms(recording, body, &count);
-        n += (size_t)count;
-    }
-    return n;
-}
-
 typedef struct picture {
     mabd_real *positions, *quaternions;
     mabd_render_item* items;
@@ -222,7 +189,7 @@ static bool allocate(picture* p, const mabd_recording* recording, size_t exposur
     size_t bodies = (size_t)mabd_recording_body_count(recording);
     p->positions = malloc((3 * bodies + 1) * sizeof(mabd_real));
     p->quaternions = malloc((4 * bodies + 1) * sizeof(mabd_real));
-    p->items = malloc((exposures * count_items(recording) + 1) * sizeof(*p->items));
+    p->items = malloc((exposures * render_item_count(recording) + 1) * sizeof(*p->items));
     p->rgb = malloc((size_t)def->width * (size_t)def->height * 3);
     return p->positions != NULL && p->quaternions != NULL && p->items != NULL && p->rgb != NULL;
 }
@@ -243,7 +210,7 @@ static mabd_status read_items(mabd_recording* recording, int32_t frame, int32_t 
         const int32_t at = last > 0 ? (int32_t)((int64_t)frame * e / last) : frame;
         const float faded = last > 0 ? 0.6f * (float)(last - e) / (float)last : 0;
         MABD_TRY(mabd_recording_read(recording, at, p->positions, p->quaternions, error));
-        *n += fill_items(recording, p->positions, p->quaternions, faded, p->items + *n);
+        *n += render_items_fill(recording, p->positions, p->quaternions, faded, p->items + *n);
     }
     return MABD_OK;
 }

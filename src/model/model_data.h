@@ -226,6 +226,10 @@ struct mabd_model {
     void* analysis;       // left by a plan for a simulation (model_analysis.h), null = none
 };
 
+/// Write a point of a body in its principal frame as one in its user frame,
+/// x_user = axes X + center; the two frames of the world (body_count) are one.
+void mabd_model_to_user_frame(const mabd_model* model, int32_t body, mabd_vec3 X, mabd_real* point);
+
 /// Copies that have controls of their own: a model without copies counts as one.
 MABD_FN int32_t mabd_model_control_copies(const mabd_model* m) {
     return m->copy_count > 0 ? m->copy_count : 1;

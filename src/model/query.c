@@ -128,22 +128,20 @@ mabd_joint mabd_model_joint_type(const mabd_model* model, int32_t joint, int32_t
     return (mabd_joint)j->type;
 }
 
-// x_user = axes x_principal + center; the world's two frames are one.
-static void to_user_frame(const mabd_model* model, int32_t body, const mabd_real* X,
-                          mabd_real* anchor) {
-    mabd_vec3 x = mabd_v3_load(X);
+void mabd_model_to_user_frame(const mabd_model* model, int32_t body, mabd_vec3 X,
+                              mabd_real* point) {
     if (body < model->body_count) {
         const mabd_model_class* c = &model->classes[model->body_class[body]];
-        x = mabd_v3_add(mabd_q_rotate(mabd_q_load(c->axes), x), mabd_v3_load(c->center));
+        X = mabd_v3_add(mabd_q_rotate(mabd_q_load(c->axes), X), mabd_v3_load(c->center));
     }
-    mabd_v3_store(x, anchor);
+    mabd_v3_store(X, point);
 }
 
 void mabd_model_joint_anchors(const mabd_model* model, int32_t joint, mabd_real* anchor_a,
                               mabd_real* anchor_b) {
     const mabd_model_joint* j = &model->joints[joint];
-    to_user_frame(model, j->a, j->Xa, anchor_a);
-    to_user_frame(model, j->b, j->Xb, anchor_b);
+    mabd_model_to_user_frame(model, j->a, mabd_v3_load(j->Xa), anchor_a);
+    mabd_model_to_user_frame(model, j->b, mabd_v3_load(j->Xb), anchor_b);
 }
 
 static mabd_vec3 axis_to_user_frame(const mabd_model* model, int32_t body, mabd_vec3 u) {

@@ -17,6 +17,7 @@
 #include "mabd/batch.h"
 #include "record/hdf5_util.h"
 #include "record/heights.h"
+#include "record/polylines_io.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -300,6 +301,7 @@ static mabd_status write_geometry(const mabd_allocator* allocator, hid_t group,
     geometry g = {.allocator = allocator};
     mabd_status status = write_bodies(group, &g, model, error);
     if (status == MABD_OK) status = write_geom_table(group, &g, error);
+    if (status == MABD_OK) status = mabd_drawn_write(allocator, group, model, error);
     mabd_list_free(allocator, &g.geoms, sizeof(mabd_geom));
     mabd_list_free(allocator, &g.lists, sizeof(geom_list));
     mabd_list_free(allocator, &g.bucket, sizeof(int32_t));

@@ -10,6 +10,7 @@
 #include "mabd/record.h"
 #include "record/hdf5_util.h"
 #include "record/heights.h"
+#include "record/polylines_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +30,7 @@ struct mabd_recording {
     int8_t* motion;       // (bodies) mabd_motion
     mabd_geom* table;     // (geoms)
     mabd_heights heights; // of the geoms
+    mabd_drawn drawn;     // lines and ground
     char name[400];       // of the file, for messages
 };
 
@@ -145,6 +147,12 @@ static bool read_shapes(mabd_recording* r, int32_t* scratch) {
     return true;
 }
 
+static mabd_status read_drawn(mabd_recording* r, mabd_error* error) {
+    const mabd_status status = mabd_drawn_read(&r->allocator, r->file, r->bodies, &r->drawn);
+    if (status == MABD_ERR_MEMORY) return mabd_fail_memory(error, "opening a recording");
+    return status == MABD_OK ? MABD_OK : fail_content(r, "its lines cannot be read", error);
+}
+
 static mabd_status read_geoms(mabd_recording* r, mabd_error* error) {
     hsize_t n = 0;
     hid_t set = mabd_h5_open_array(r->file, "geometry/shape", 1, &n);
@@ -188,6 +196,7 @@ mabd_status mabd_recording_open(const char* path, mabd_recording** recording, ma
     if (status == MABD_OK) status = open_frames(r, error);
     if (status == MABD_OK) status = read_geoms(r, error);
     if (status == MABD_OK) status = read_bodies(r, error);
+    if (status == MABD_OK) status = read_drawn(r, error);
     mabd_h5_quiet_end(quiet);
     if (status != MABD_OK) {
         mabd_recording_close(r);
@@ -212,6 +221,7 @@ void mabd_recording_close(mabd_recording* r) {
     mabd_free(&allocator, r->motion, n * sizeof *r->motion);
     mabd_free(&allocator, r->table, mabd_bytes((size_t)r->geoms, sizeof(mabd_geom)));
     mabd_heights_free(&allocator, &r->heights);
+    mabd_drawn_free(&allocator, &r->drawn);
     mabd_free(&allocator, r, sizeof *r);
 }
 
@@ -234,6 +244,20 @@ const mabd_geom* mabd_recording_geoms(const mabd_recording* recording, int32_t b
                                       int32_t* count) {
     *count = recording->count[body];
     return recording->table + recording->start[body];
+}
+
+const mabd_polyline* mabd_recording_polylines(const mabd_recording* recording, int32_t* count) {
+    *count = recording->drawn.line_count;
+    return recording->drawn.lines;
+}
+
+bool mabd_recording_ground_plane(const mabd_recording* recording, mabd_real* point,
+                                 mabd_real* normal) {
+    const mabd_drawn* drawn = &recording->drawn;
+    if (!drawn->ground) return false;
+    memcpy(point, drawn->plane, 3 * sizeof *point);
+    memcpy(normal, drawn->plane + 3, 3 * sizeof *normal);
+    return true;
 }
 
 bool mabd_recording_is_static(const mabd_recording* recording, int32_t body) {

@@ -2,6 +2,7 @@
 // The scenes of scenes/redmax: each one runs, and has a section of the page with a picture.
 #define _XOPEN_SOURCE 700 // glob
 #include "support/command.h"
+#include "support/png_read.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -9,6 +10,7 @@
 #include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,4 +73,19 @@ static void describe(const char* name) {
 
 Test(cli_redmax_scenes, have_a_section_and_a_picture) {
     each_scene(describe);
+}
+
+// Springs are orange coils, where bodies are blue and the rest is grey.
+Test(cli_redmax_scenes, springs_are_drawn) {
+    uint32_t width, height, orange = 0;
+    int used[5] = {0};
+    command_result r = mabd_call("run redmax/springs --formulation redmax --steps 2 --quiet"
+                                 " --out s.h5");
+    cr_assert(eq(int, r.code, 0), "%s", r.err);
+    r = mabd_call("render s.h5 --size 640x360 --direction 0.15,-1,0.15");
+    cr_assert(eq(int, r.code, 0), "%s", r.err);
+    uint8_t* rgb = png_read("s.png", &width, &height, used);
+    for (uint32_t i = 0; i < width * height; i++) orange += rgb[3 * i] > rgb[3 * i + 2] + 60;
+    cr_expect(orange > 300 && orange < 6000, "%d pixels", (int)orange);
+    free(rgb);
 }
