@@ -127,10 +127,31 @@ static void clear(const mabd_redmax_solve* s, mabd_real* b) {
     memset(b + s->part->freedom_first, 0, (size_t)s->part->freedom_count * sizeof *b);
 }
 
+// True of a row that the stage does without.
+static bool is_left_out(const bordered* w, int32_t r) {
+    return !w->mass && r < w->s->part->row_count &&
+           w->s->sim->loops.left_out[w->s->part->row_first + r];
+}
+
+// Column and row of the identity: the unknown is zero for a right-hand side of zero.
+static void leave_out(const bordered* w, int32_t r) {
+    const size_t n = (size_t)w->n, at = (size_t)r;
+    for (size_t k = 0; k < n; k++) w->matrix[at * n + k] = w->matrix[k * n + at] = 0;
+    w->matrix[at * n + at] = 1;
+}
+
+// Clear the right-hand sides of the rows that the stage does without.
+static void clear_left_out(const bordered* w, mabd_real* rhs) {
+    for (int32_t r = 0; r < w->s->part->row_count; r++) {
+        if (is_left_out(w, r)) rhs[r] = 0;
+    }
+}
+
 static void fill_matrix(const bordered* w) {
     mabd_real* b = w->s->sim->loops.pull;
     const size_t n = (size_t)w->n;
     for (int32_t c = 0; c < w->n; c++) {
+        if (is_left_out(w, c)) continue;
         clear(w->s, b);
         pull(w, c, 1, b);
         mabd_redmax_apply(w->s, b, b);
@@ -140,16 +161,22 @@ static void fill_matrix(const bordered* w) {
         }
     }
     if (!w->mass) mabd_redmax_spring_border(w->s, w->n, w->matrix);
+    for (int32_t r = 0; r < w->s->part->row_count; r++) {
+        if (is_left_out(w, r)) leave_out(w, r);
+    }
 }
 
 // Mean diagonal entry of the rows; 1 if they have no effect at all.
 static mabd_real mean_row(const bordered* w) {
     const int32_t rows = w->s->part->row_count;
     mabd_real sum = 0;
+    int32_t count = 0;
     for (int32_t r = 0; r < rows; r++) {
+        if (is_left_out(w, r)) continue;
+        count++;
         sum += (mabd_real)fabs(w->matrix[(size_t)r * (size_t)w->n + (size_t)r]);
     }
-    return sum > 0 ? sum / (mabd_real)rows : 1;
+    return sum > 0 ? sum / (mabd_real)count : 1;
 }
 
 static mabd_status factor_border(const bordered* w) {
@@ -166,6 +193,12 @@ static mabd_status factor_border(const bordered* w) {
                                                                         : MABD_ERR_SINGULAR;
 }
 
+mabd_real* mabd_redmax_mass_matrix(const mabd_redmax_solve* s) {
+    const bordered w = bordered_of(s, true);
+    fill_matrix(&w);
+    return w.matrix;
+}
+
 mabd_status mabd_redmax_mass_border(const mabd_redmax_solve* s) {
     const bordered w = bordered_of(s, true);
     return factor_border(&w);
@@ -177,7 +210,8 @@ void mabd_redmax_set_row_weights(const mabd_redmax_solve* s) {
     const mabd_real mean = mean_row(&w), scale = s->by_rate ? s->gamma : 1;
     for (int32_t r = 0; r < s->part->row_count; r++) {
         const mabd_real own = (mabd_real)fabs(w.matrix[(size_t)r * (size_t)w.n + (size_t)r]);
-        s->sim->loops.weight[s->part->row_first + r] = scale / (own > mean ? own : mean);
+        s->sim->loops.weight[s->part->row_first + r] =
+            is_left_out(&w, r) ? 0 : scale / (own > mean ? own : mean);
     }
 }
 
@@ -235,6 +269,7 @@ void mabd_redmax_border_solve(const mabd_redmax_solve* s) {
     for (int32_t r = 0; r < w.n; r++) {
         rhs[r] -= read_row(&w, r, loops->pull) + (r < rows ? loops->gap[row + r] : 0);
     }
+    clear_left_out(&w, rhs);
     solve_border(&w);
     for (int32_t r = 0; r < rows; r++) {
         y[r] -= loops->force[row + r];
@@ -280,6 +315,7 @@ void mabd_redmax_respond(const mabd_redmax_solve* s, mabd_real* x) {
         mabd_redmax_apply(s, loops->pull, loops->pull);
         for (int32_t r = 0; r < w.n; r++)
             loops->rhs[at + (size_t)r] = -read_row(&w, r, loops->pull);
+        clear_left_out(&w, loops->rhs + at);
         solve_border(&w);
         for (int32_t r = 0; r < w.n; r++) pull(&w, r, loops->y[at + (size_t)r], x);
     }

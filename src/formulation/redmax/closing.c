@@ -17,6 +17,8 @@
 #define CORRECTIONS 8
 /// Errors of rows at round-off [m], [rad].
 #define CLOSED ((mabd_real)1e-14)
+/// Errors that a stage which holds poses may leave in rows that it does without.
+#define LEFT_OPEN ((mabd_real)1e-12)
 /// Largest error of a pose that no longer improves.
 #define ACCEPTED ((mabd_real)1e-10)
 
@@ -50,7 +52,8 @@ static void correct(const mabd_redmax_solve* s, mabd_real* x) {
     for (int32_t k = s->part->freedom_first; k < end; k++) x[k] += sim->step[k];
 }
 
-mabd_status mabd_redmax_close_loops(const mabd_redmax_solve* own) {
+// Close the poses to an error.
+static mabd_status close_poses(const mabd_redmax_solve* own, mabd_real closed) {
     mabd_redmax_solve s = *own;
     mabd_real last = (mabd_real)INFINITY;
     int32_t joint = -1;
@@ -59,12 +62,23 @@ mabd_status mabd_redmax_close_loops(const mabd_redmax_solve* own) {
         mabd_redmax_velocities(&s);
         mabd_redmax_rows(&s);
         const mabd_real gap = mabd_redmax_largest_gap(&s, &joint);
-        if (!(gap > CLOSED) || (i > 1 && !(gap < last / 2) && gap < ACCEPTED)) break;
+        if (!(gap > closed) || (i > 1 && !(gap < last / 2) && gap < ACCEPTED)) break;
         if (i == CORRECTIONS || !isfinite(gap)) return fail(&s, MABD_ERR_DIVERGED, joint);
-        last = gap;
+        last = gap, closed = CLOSED;
         MABD_TRY(factor_at(&s, joint));
         correct(&s, s.sim->q);
     }
+    return MABD_OK;
+}
+
+mabd_status mabd_redmax_close_poses(const mabd_redmax_solve* s) {
+    return close_poses(s, LEFT_OPEN);
+}
+
+mabd_status mabd_redmax_close_loops(const mabd_redmax_solve* own) {
+    mabd_redmax_solve s = *own;
+    int32_t joint = -1;
+    MABD_TRY(close_poses(own, CLOSED));
     s.by_rate = true;
     mabd_redmax_rows(&s);
     mabd_redmax_largest_gap(&s, &joint);

@@ -133,6 +133,7 @@ void mabd_redmax_lay_out_loops(mabd_redmax_loops* loops, const mabd_redmax_count
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         *rows[i] = mabd_arena_take(arena, (size_t)n->rows, sizeof **rows[i]);
     }
+    TAKE(left_out, n->rows);
     TAKE(y, n->borders);
     TAKE(rhs, n->borders);
     TAKE(rest, n->borders);

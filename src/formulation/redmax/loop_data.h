@@ -41,6 +41,7 @@ typedef struct mabd_redmax_loops {
     mabd_real *force, *trial, *step; // forces, at the start of a search, their increment
     mabd_real* gap;                  // values [m], [rad], or rates [m/s], [rad/s]
     mabd_real* weight;               // of the merit
+    bool* left_out; // rows that stages by rates do without: they depend on others (redundancy.c)
     // vectors of a bordered solve (borders)
     mabd_real *y, *rhs, *rest, *scale;
     int32_t* pivot;

@@ -161,6 +161,7 @@ mabd_real mabd_redmax_largest_gap(const mabd_redmax_solve* s, int32_t* joint) {
         const mabd_redmax_cut* cut = &loops->cuts[i];
         for (int32_t r = cut->row_first; r < cut->row_first + cut->row_count; r++) {
             const mabd_real size = (mabd_real)fabs(loops->gap[r]);
+            if (s->by_rate && loops->left_out[r]) continue;
             if (!(size <= most)) most = size, *joint = cut->joint;
         }
     }

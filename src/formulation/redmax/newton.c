@@ -185,6 +185,12 @@ static mabd_status check_end(const mabd_redmax_solve* s) {
     return check_balls(s);
 }
 
+// True if rows that the stage does without have opened, so that the step needs them.
+static bool opens_left_out(const mabd_redmax_solve* s) {
+    int32_t joint = -1;
+    return !(mabd_redmax_largest_gap(s, &joint) <= GAP_MAX);
+}
+
 // A step without a search: the last one, since the merit is at round-off, or the only one.
 static void move_fully(const mabd_redmax_solve* s) {
     keep(s);
@@ -195,19 +201,23 @@ mabd_status mabd_redmax_newton(const mabd_redmax_solve* s) {
     const mabd_real goal = s->sim->def.redmax.newton_tolerance;
     int32_t link = s->part->link_first;
     mabd_real phi = 0;
+    bool starts = true;
     mabd_redmax_start_axes(s);
     evaluate(s);
     for (int32_t i = 0; i < s->sim->def.max_iterations; i++) {
         MABD_TRY(find_step(s));
         const mabd_real size = step_size(s, &link);
-        if (i == 0) set_weights(s);
-        if (i == 0 || s->part->law_count > 0) phi = merit(s); // branches change it
+        if (starts) set_weights(s);
+        if (starts || s->part->law_count > 0) phi = merit(s); // branches change it
+        starts = false;
         if (!isfinite(size) || !isfinite(phi)) {
             return fail(s, MABD_ERR_DIVERGED, link, "the motion is not finite at");
         }
         if (size <= goal) {
             move_fully(s);
-            return check_end(s);
+            starts = !s->by_rate && opens_left_out(s) && mabd_redmax_take_rows_back(s);
+            if (!starts) return check_end(s);
+            continue;
         }
         if (search(s, size > STEP_LIMIT ? STEP_LIMIT / size : 1, &phi)) continue;
         if (!(size < NOISE)) {

@@ -58,9 +58,20 @@ void mabd_redmax_mass_solve(const mabd_redmax_solve* s, mabd_real* x, mabd_real*
 /// Subtract the forces U y of the last bordered solve, of a stage or of the mass matrix, from
 /// `forces` (freedoms) (border.c).
 void mabd_redmax_subtract_border(const mabd_redmax_solve* s, bool mass, mabd_real* forces);
+/// Compute G M^-1 G' (rows x rows, row-major) over the factored mass matrix, in the memory of the
+/// border (border.c).
+mabd_real* mabd_redmax_mass_matrix(const mabd_redmax_solve* s);
+/// Find the rows that follow from others at s->from_node, which stages by rates leave out, and
+/// clear their forces; the iterate is lost (redundancy.c).
+void mabd_redmax_leave_out_rows(const mabd_redmax_solve* s);
+/// Let the stage hold all rows again; false if none was left out (redundancy.c).
+bool mabd_redmax_take_rows_back(const mabd_redmax_solve* s);
 /// Factor G M^-1 G' over the factored mass matrix (border.c). MABD_ERR_SINGULAR.
 mabd_status mabd_redmax_mass_border(const mabd_redmax_solve* s);
 
+/// Close rows that a stage which holds poses has left open, in the mass metric; rates stay
+/// (closing.c). Errors are those of mabd_redmax_close_loops.
+mabd_status mabd_redmax_close_poses(const mabd_redmax_solve* s);
 /// Move the iterate to closed loops in the mass metric, first its coordinates, then its rates
 /// (closing.c). MABD_ERR_SINGULAR, MABD_ERR_DIVERGED: the report names the joint.
 mabd_status mabd_redmax_close_loops(const mabd_redmax_solve* s);

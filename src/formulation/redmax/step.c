@@ -150,6 +150,7 @@ void mabd_redmax_set_stage(mabd_redmax_solve* s, mabd_integrator method, int num
     const mabd_real rest = (1 - MABD_REDMAX_ALPHA) * s->h;
     s->by_rate = method == MABD_INTEGRATOR_SDIRK2;
     s->gamma = s->h, s->time = s->from + s->h;
+    if (number == 0) mabd_redmax_leave_out_rows(s);
     if (method == MABD_INTEGRATOR_BDF2) {
         s->gamma = 2 * s->h / 3;
         load_history(s);
@@ -305,9 +306,9 @@ mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bo
                                 mabd_redmax_node* to) {
     s->report->joint = -1;
     MABD_TRY(advance_by(s, method));
-    if (s->part->row_count > 0 && !holds_poses(method)) {
+    if (s->part->row_count > 0) {
         s->time = s->from + s->h;
-        MABD_TRY(mabd_redmax_close_loops(s));
+        MABD_TRY(holds_poses(method) ? mabd_redmax_close_poses(s) : mabd_redmax_close_loops(s));
     }
     MABD_TRY(check_paths(s));
     mabd_redmax_store_node(s, to);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of loops that follow from others, in stages that hold rates.
+//
+// Closed loops may have more rows than they need: a sphere of scissors with 1980 rows has one
+// freedom. Where all loops are closed, redundant rows agree with the others. The stages of sdirk2
+// leave the closed poses by errors of second order, and there the rates G v = 0 of redundant rows
+// contradict each other by as much: exact rows would lock the mechanism, and Newton's method finds
+// no solution. (Measured on 48 bodies of a Hoberman sphere at h = 10 ms: rates of 4e-7 m/s stay,
+// the forces of the rows grow from 1 to 1e1, and the iteration ends after 40 matrices.)
+//
+// So rows that depend on others are left out of a step with such stages: by the Cholesky factor of
+// G M^-1 G' at the start of the step, where loops are closed, with the largest of the remaining
+// pivots next, each relative to its own diagonal entry. What a left out row opens in the step is of
+// the order of its error, and closing.c takes it away.
+//
+//   pivot r / diagonal r = sin^2 of the angle between row r and the span of the rows before it
+//
+// Cost: one factor of the mass matrix, a solve in O(links) for a row, and rows^3/3.
+
+#include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_sim.h"
+
+#include <math.h>
+
+/// Least square of the sine between a row and the span of others; round-off of rows that depend on
+/// others came to 1e-13.
+#define LEAST_PIVOT ((mabd_real)1e-6)
+/// Least diagonal entry of a row, relative to that with both bodies free: below it the row has no
+/// effect, such as those across the plane of a planar mechanism. Round-off came to 1e-18.
+#define LEAST_ROW ((mabd_real)1e-6)
+
+// Size of W' M^-1 W of the body of a link alone.
+static mabd_real free_effect(const mabd_redmax_sim* sim, int32_t link, mabd_spatial W) {
+    if (link < 0) return 0;
+    const mabd_redmax_link* own = &sim->links[link];
+    const mabd_mat3* Io = &own->M.Io;
+    return mabd_v3_dot(W.v, W.v) / own->M.mass +
+           3 * mabd_v3_dot(W.w, W.w) / (Io->c1.x + Io->c2.y + Io->c3.z);
+}
+
+static bool has_effect(const mabd_redmax_solve* s, int32_t r, mabd_real diagonal) {
+    const mabd_redmax_border* row = mabd_redmax_borders(s) + r;
+    if (row->coupling) return true;
+    const mabd_real whole =
+        free_effect(s->sim, row->a, row->on_a) + free_effect(s->sim, row->b, row->on_b);
+    return diagonal > LEAST_ROW * whole;
+}
+
+// Row with the largest pivot relative to its diagonal entry, of those that are left; -1 = none.
+static int32_t best_row(int32_t n, const mabd_real* A, const mabd_real* diagonal,
+                        const bool* left) {
+    mabd_real most = LEAST_PIVOT;
+    int32_t best = -1;
+    for (int32_t r = 0; r < n; r++) {
+        if (!left[r] || !(A[(size_t)r * (size_t)n + (size_t)r] > most * diagonal[r])) continue;
+        most = A[(size_t)r * (size_t)n + (size_t)r] / diagonal[r], best = r;
+    }
+    return best;
+}
+
+// A -= column p of A times its transpose over the pivot, in the rows that are left.
+static void eliminate(int32_t n, mabd_real* A, int32_t p, const bool* left) {
+    const mabd_real* pivot = A + (size_t)p * (size_t)n;
+    for (int32_t r = 0; r < n; r++) {
+        mabd_real* row = A + (size_t)r * (size_t)n;
+        const mabd_real factor = row[p] / pivot[p];
+        if (!left[r] || factor == 0) continue;
+        for (int32_t k = 0; k < n; k++) row[k] -= factor * pivot[k];
+    }
+}
+
+bool mabd_redmax_take_rows_back(const mabd_redmax_solve* s) {
+    bool* left = s->sim->loops.left_out + s->part->row_first;
+    bool some = false;
+    for (int32_t r = 0; r < s->part->row_count; r++) some |= left[r], left[r] = false;
+    return some;
+}
+
+void mabd_redmax_leave_out_rows(const mabd_redmax_solve* s) {
+    mabd_redmax_loops* loops = &s->sim->loops;
+    const int32_t n = s->part->row_count;
+    bool* left = loops->left_out + s->part->row_first;
+    mabd_real* diagonal = loops->rest + s->part->border_first;
+    const mabd_redmax_weights mass = {0, 0, 1};
+    mabd_redmax_solve poses = *s;
+    int32_t link, best;
+    for (int32_t r = 0; r < n; r++) left[r] = false;
+    if (n == 0) return;
+    poses.by_rate = false, poses.time = s->from;
+    mabd_redmax_load_node(&poses, s->from_node);
+    mabd_redmax_velocities(&poses);
+    mabd_redmax_rows(&poses);
+    if (mabd_redmax_factor(&poses, mass, &link) != MABD_OK) return; // the stage reports it
+    mabd_real* A = mabd_redmax_mass_matrix(&poses);
+    for (int32_t r = 0; r < n; r++) {
+        diagonal[r] = A[(size_t)r * (size_t)n + (size_t)r], left[r] = true;
+        if (!has_effect(&poses, r, diagonal[r])) A[(size_t)r * (size_t)n + (size_t)r] = 0;
+    }
+    while ((best = best_row(n, A, diagonal, left)) >= 0) {
+        left[best] = false;
+        eliminate(n, A, best, left);
+    }
+    for (int32_t r = 0; r < n; r++) {
+        if (left[r]) loops->force[s->part->row_first + r] = 0;
+    }
+}
