@@ -167,6 +167,10 @@ static void print_info(const loaded_scene* loaded, const plan_table* plan,
         fprintf(out, "weights       of %d joints; only formulation quaternion reads them\n",
                 (int)info->weighted_joints);
     }
+    if (info->young_bodies > 0) {
+        fprintf(out, "young         not steel, of %d bod%s; only formulation affine reads it\n",
+                (int)info->young_bodies, info->young_bodies == 1 ? "y" : "ies");
+    }
     fprintf(out, "components    %s; %d loops\n", load_format_components(info, text, sizeof(text)),
             (int)info->loops);
     fprintf(out, "memory        model %s, simulation %s\n              ",
@@ -246,6 +250,7 @@ static json_t* build_json(const loaded_scene* loaded, const plan_table* plan, js
     json_decref(numbers);
     add_geoms_json(info, loaded->plan.bytes_per_contact, root);
     json_object_set_new(root, "weighted_joints", json_integer(info->weighted_joints));
+    json_object_set_new(root, "young_bodies", json_integer(info->young_bodies));
     summary_set_components(root, "components", info);
     summary_set_real(root, "bytes_per_body", (double)loaded->plan.bytes_per_body);
     summary_set_real(root, "suggested_h", (double)mabd_model_suggested_h(loaded->model));

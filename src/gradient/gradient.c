@@ -136,6 +136,10 @@ static mabd_status check_def(const mabd_model* model, const mabd_gradient_def* d
         return mabd_fail(error, MABD_ERR_ARG,
                          "steps must be at least 1, and counts must not be negative");
     }
+    if (model->contact.enabled) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "contacts of shapes are not smooth and have no derivatives");
+    }
     for (int32_t i = 0; i < def->parameter_count; i++) {
         MABD_TRY(mabd_parameter_check(model, def->steps, &def->parameters[i], error));
     }

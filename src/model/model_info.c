@@ -45,13 +45,21 @@ static bool is_weighted(const mabd_row_set* set) {
     return weighted;
 }
 
+// E = mu (3 lambda + 2 mu)/(lambda + mu)
+static bool is_steel(const mabd_body_material* c) {
+    const mabd_real young = c->mu * (3 * c->lambda + 2 * c->mu) / (c->lambda + c->mu);
+    return fabs(young - MABD_DEFAULT_YOUNG) < (mabd_real)1e-6 * MABD_DEFAULT_YOUNG;
+}
+
 mabd_model_info mabd_model_count(const mabd_model* m) {
     const mabd_plan* plan = m->plan;
     size_t bytes[MABD_MEMORY_COUNT];
     mabd_model_info info = {0};
     info.bodies = m->body_count;
     for (int32_t i = 0; i < m->body_count; i++) {
-        info.dynamic_bodies += m->body_motion[i] == MABD_MOTION_DYNAMIC;
+        if (m->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
+        info.dynamic_bodies++;
+        info.young_bodies += !is_steel(&m->classes[m->body_class[i]].material);
     }
     info.joints = m->joint_count;
     info.rows = mabd_plan_joint_rows(plan);
