@@ -71,6 +71,7 @@ mabd_status mabd_joint_tree_init(const mabd_allocator* allocator, const mabd_mod
     mabd_status status = fill_graph(allocator, m, g);
     if (status == MABD_OK) status = mabd_ground_tree_init(allocator, &g->graph, &g->tree);
     if (status == MABD_OK) status = mabd_joint_tree_merge(allocator, m, &g->tree);
+    if (status == MABD_OK) status = mabd_joint_tree_sort(allocator, m->body_count, &g->tree);
     if (status != MABD_OK) mabd_joint_tree_free(allocator, g);
     return status;
 }

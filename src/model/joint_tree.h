@@ -24,6 +24,11 @@ mabd_status mabd_joint_tree_init(const mabd_allocator* allocator, const mabd_mod
 /// MABD_ERR_MEMORY: the tree is as it was (joint_groups.c).
 mabd_status mabd_joint_tree_merge(const mabd_allocator* allocator, const mabd_model* model,
                                   mabd_tree* tree);
+/// Bring the bodies of each component of a tree into depth-first order: seen from the ground, those
+/// behind a body follow it, so a subtree is a range of order. The components have no levels then.
+/// O(bodies). MABD_ERR_MEMORY: the tree is as it was (joint_order.c).
+mabd_status mabd_joint_tree_sort(const mabd_allocator* allocator, int32_t body_count,
+                                 mabd_tree* tree);
 /// Free a tree; all zero is allowed.
 void mabd_joint_tree_free(const mabd_allocator* allocator, mabd_joint_tree* tree);
 /// Bytes that a tree holds.

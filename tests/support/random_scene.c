@@ -56,6 +56,11 @@ static const char* const free_axes[MABD_JOINT_COUNT][2] = {
 #undef X
 };
 
+static const mabd_joint single_joints[] = {
+    MABD_JOINT_FIXED,       MABD_JOINT_PRISMATIC,   MABD_JOINT_HINGE,     MABD_JOINT_RECTANGULAR,
+    MABD_JOINT_CYLINDRICAL, MABD_JOINT_PIN_IN_SLOT, MABD_JOINT_UNIVERSAL, MABD_JOINT_PLANAR};
+#define SINGLE_JOINTS ((int32_t)(sizeof single_joints / sizeof single_joints[0]))
+
 static bool is_free(mabd_joint type, int axis) {
     const char letter = "xyz"[axis % 3];
     for (const char* c = free_axes[type][axis / 3]; *c; c++) {
@@ -129,6 +134,7 @@ static void add_joint(mabd_scene* scene, const random_scene_def* def, uint64_t* 
     mabd_axis_def axes[MABD_AXIS_COUNT];
     joint.type =
         def->balls_only ? MABD_JOINT_BALL : (mabd_joint)random_index(state, MABD_JOINT_COUNT - 1);
+    if (def->single) joint.type = single_joints[random_index(state, SINGLE_JOINTS)];
     joint.a = a;
     joint.b = b;
     for (int k = 0; k < 3; k++) joint.anchor[k] = random_real(state) / 2;

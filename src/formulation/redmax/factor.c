@@ -31,6 +31,7 @@
 // D is not symmetric; links of three freedoms are factored with pivoting. ([RM] fills dense J,
 // dJ/dq and dJ'/dq, n^3 numbers, and factors a dense H.)
 
+#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/redmax_springs.h"
@@ -42,6 +43,8 @@
 
 /// Smallest pivot of a link, relative to the terms that it sums.
 #define PIVOT_LEAST ((mabd_real)1e-14)
+/// Reals of N
+#define N_REALS (6 * MABD_VARIATION)
 
 // ---- blocks of a link --------------------------------------------------------------------------
 
@@ -331,20 +334,39 @@ MABD_HOT void reduce(const mabd_redmax_sim* sim, const mabd_redmax_link* link, i
     }
 }
 
+// N of a link, which is there from its first child to its parent.
+static mabd_real* slot_of(const mabd_redmax_solve* s, int32_t i) {
+    const int32_t slot = s->part->slot_first + s->sim->lean[i].slot;
+    return s->sim->N + MABD_LEAN_SLOT * (size_t)slot;
+}
+
+// Add N of a link itself to that of its children.
+static void add_local(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
+    mabd_real own[N_REALS];
+    if (s->sim->lean[i].leaf) {
+        mabd_redmax_local(s, i, N);
+        return;
+    }
+    mabd_redmax_local(s, i, own);
+    for (int k = 0; k < N_REALS; k++) N[k] += own[k];
+}
+
 // From the leaves to the ground; n = 12 or 18 is a constant where this is inlined.
 MABD_HOT mabd_status eliminate_all(const mabd_redmax_solve* s, int n, mabd_redmax_weights w,
                                    int32_t* at) {
     mabd_redmax_sim* sim = s->sim;
     const int32_t first = s->part->link_first;
-    const size_t size = 6 * MABD_VARIATION;
     for (int32_t i = first + s->part->link_count - 1; i >= first; i--) {
         const mabd_redmax_link* link = &sim->links[i];
-        mabd_real* N = sim->N + size * (size_t)i;
+        mabd_real* N = slot_of(s, i);
         *at = i;
+        add_local(s, i, N);
         MABD_TRY(eliminate(s, i, n, w, N));
         if (link->parent < 0) continue;
+        mabd_real* Np = slot_of(s, link->parent);
         reduce(sim, link, n, N);
-        add_to_parent(&sim->E[i], n, N, sim->N + size * (size_t)link->parent);
+        if (sim->lean[i].opens) memset(Np, 0, N_REALS * sizeof *Np);
+        add_to_parent(&sim->E[i], n, N, Np);
     }
     *at = -1;
     return MABD_OK;
@@ -353,12 +375,11 @@ MABD_HOT mabd_status eliminate_all(const mabd_redmax_solve* s, int n, mabd_redma
 mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w, int32_t* at) {
     mabd_redmax_sim* sim = s->sim;
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
-    const size_t size = 6 * MABD_VARIATION;
+    if (mabd_redmax_is_lean(s)) return mabd_redmax_lean_factor(s, w, at);
     if (s->part->cut_count > 0) mabd_redmax_border_derivatives(s);
     if (s->part->spring_count > 0 && !s->pull) mabd_redmax_spring_derivatives(s);
     for (int32_t i = first; i < end; i++) {
         const mabd_redmax_link* link = &sim->links[i];
-        mabd_redmax_local(s, i, sim->N + size * (size_t)i);
         write_columns(sim, i, w);
         if (link->ball >= 0 && link->laws) mabd_redmax_ball_derivatives(s, i);
     }
@@ -388,6 +409,10 @@ static void solve_pivots(const mabd_redmax_sim* sim, const mabd_redmax_link* lin
 
 void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real* dq) {
     mabd_redmax_sim* sim = s->sim;
+    if (mabd_redmax_is_lean(s)) {
+        mabd_redmax_lean_apply(s, b, dq);
+        return;
+    }
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
     const int n = mabd_redmax_width(s->part);
     memset(sim->up + MABD_VARIATION * (size_t)first, 0,
@@ -440,6 +465,10 @@ static void pull_up(mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* u) 
 
 void mabd_redmax_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y, mabd_real* z) {
     mabd_redmax_sim* sim = s->sim;
+    if (mabd_redmax_is_lean(s)) {
+        mabd_redmax_lean_apply_transposed(s, y, z);
+        return;
+    }
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
     const int n = mabd_redmax_width(s->part);
     memset(sim->up + MABD_VARIATION * (size_t)first, 0,

@@ -3,6 +3,7 @@
 
 #include "formulation/redmax/redmax_sim.h"
 
+#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_tree.h"
 
@@ -68,6 +69,8 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(XA, links);
     TAKE(Sv, links);
     TAKE(S, freedoms);
+    TAKE(lean, links);
+    TAKE(base_force, freedoms);
     TAKE(push, sim->model->contact.enabled ? links : 0);
     mabd_redmax_lay_out_loops(&sim->loops, n, arena);
     mabd_redmax_lay_out_springs(sim, n, arena);
@@ -75,7 +78,6 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
 
 static void lay_out_factor(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
     const size_t freedoms = (size_t)n->freedoms, links = (size_t)n->links;
-    TAKE(N, 6 * MABD_VARIATION * links);
     TAKE(up, MABD_VARIATION * links);
     TAKE(x, MABD_VARIATION * links);
     TAKE(G, freedoms);
@@ -105,6 +107,7 @@ static mabd_status build(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
     lay_out(sim, &n, &arena);
     sim->memory = arena.memory, sim->memory_size = arena.size;
     mabd_redmax_fill(sim, graph);
+    MABD_TRY(mabd_redmax_lean_create(sim));
     MABD_TRY(mabd_redmax_contacts_create(sim));
     return mabd_pool_create(&sim->allocator, sim->def.threads, &sim->pool);
 }
@@ -121,6 +124,7 @@ mabd_status mabd_redmax_prepare(mabd_redmax_sim* sim) {
 void mabd_redmax_release(mabd_redmax_sim* sim) {
     mabd_pool_destroy(sim->pool);
     mabd_redmax_contacts_destroy(sim);
+    mabd_redmax_lean_destroy(sim);
     mabd_free(&sim->allocator, sim->memory, sim->memory_size);
     sim->memory = NULL;
 }
@@ -130,5 +134,5 @@ void mabd_redmax_memory(const mabd_redmax_sim* sim, size_t* bytes) {
     bytes[MABD_MEMORY_WORKSPACE] =
         sim->memory_size - sim->state_bytes - sim->factor_bytes + mabd_bytes(1, sizeof *sim);
     bytes[MABD_MEMORY_CONTACTS] = mabd_redmax_contacts_bytes(sim);
-    bytes[MABD_MEMORY_DUAL] = sim->factor_bytes;
+    bytes[MABD_MEMORY_DUAL] = sim->factor_bytes + mabd_redmax_lean_bytes(sim);
 }

@@ -191,6 +191,7 @@ static mabd_spatial own_wrench(const mabd_redmax_solve* s, int32_t i) {
 
 // ---- from the leaves to the ground -------------------------------------------------------------
 
+// lean_text.h has the law of springs, dampers and drives once more.
 static void write_residual(const mabd_redmax_solve* s, int32_t i) {
     mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];

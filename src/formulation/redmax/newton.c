@@ -14,6 +14,7 @@
 #include "formulation/redmax/redmax_sim.h"
 
 #include "base/clock.h"
+#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_pins.h"
@@ -50,7 +51,11 @@ static int32_t end_of(const mabd_redmax_solve* s) {
 static void evaluate(const mabd_redmax_solve* s) {
     const double clock = mabd_clock();
     mabd_redmax_rates(s);
-    mabd_redmax_residual(s);
+    if (mabd_redmax_is_lean(s)) {
+        mabd_redmax_lean_residual(s);
+    } else {
+        mabd_redmax_residual(s);
+    }
     mabd_redmax_axes_rows(s);
     s->report->seconds[MABD_REDMAX_RESIDUAL] += mabd_clock() - clock;
 }

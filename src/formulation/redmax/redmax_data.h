@@ -149,6 +149,10 @@ typedef struct mabd_redmax_part {
     int32_t coupling_first, coupling_count; // their rows are the last ones of row_count
     mabd_axis_stalls stalls;                // of the search for branches
     bool has_branches;                      // sim->branch is known
+    int32_t range_first, range_count;       // lean.h
+    int32_t slot_first;                     // of N
+    bool lean;                              // lean.h
+    bool divided_links;                     // has tasks
     bool touches;          // had contact points in the last step: it goes on by implicit Euler
     bool pins;             // the friction of some axis follows its load (pins.c)
     bool frictions;        // some axis has friction
@@ -255,7 +259,7 @@ typedef struct mabd_redmax_sim {
     // links: frames, motion, wrench, vectors of a solve
     mabd_frame *E, *world;
     mabd_spatial *V, *A, *F, *XV, *XA, *Sv;
-    mabd_real* N;  // (links x 6 x 18)
+    mabd_real* N;  // (slots) blocks of links, in lean.h
     mabd_real* up; // (links x 18)
     mabd_real* x;  // (links x 18)
     // freedoms: columns
@@ -264,6 +268,13 @@ typedef struct mabd_redmax_sim {
     mabd_real* D;     // (freedoms x 3) rows of the factored pivots of links
     int8_t* pivot;    // (freedoms)
     mabd_real* u;     // (freedoms)
+
+    // lean.h
+    struct mabd_lean_link* lean;    // (links)
+    struct mabd_lean_range* ranges; // by part
+    mabd_real* base_force;          // (freedoms) of the laws of lean parts
+    const struct mabd_lean_table* sweeps;
+    size_t N_size, range_size;
 } mabd_redmax_sim;
 
 /// Reals of a variation of a link: dV, dA, and xi if forces depend on poses.

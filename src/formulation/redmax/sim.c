@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The redmax formulation behind its table: creation, plan, memory.
 
+#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_sim.h"
@@ -69,7 +70,8 @@ static mabd_warnings* warnings(void* self) {
 
 static size_t bytes(const void* self) {
     const mabd_redmax_sim* sim = self;
-    return mabd_bytes(1, sizeof *sim) + sim->memory_size + mabd_redmax_contacts_bytes(sim);
+    return mabd_bytes(1, sizeof *sim) + sim->memory_size + mabd_redmax_contacts_bytes(sim) +
+           mabd_redmax_lean_bytes(sim);
 }
 
 static void memory(const void* self, size_t* out) {

@@ -454,6 +454,19 @@ static void step_part(void* context, int32_t index, int32_t thread) {
     part->poses = poses;
 }
 
+// Parts with tasks of their own (lean.h) take their steps one after the other, with all threads.
+static void step_small_part(void* context, int32_t index, int32_t thread) {
+    const mabd_redmax_sim* sim = context;
+    if (!sim->parts[index].divided_links) step_part(context, index, thread);
+}
+
+static void step_parts(mabd_redmax_sim* sim) {
+    mabd_pool_run(sim->pool, sim->part_count, step_small_part, sim);
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        if (sim->parts[i].divided_links) step_part(sim, i, 0);
+    }
+}
+
 // ---- the step ----------------------------------------------------------------------------------
 
 static void rotate(mabd_redmax_sim* sim) {
@@ -536,7 +549,7 @@ mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, m
     memset(info, 0, sizeof *info);
     info->converged = true, info->worst_joint = -1;
     sim->time = time, sim->placed = false;
-    mabd_pool_run(sim->pool, sim->part_count, step_part, sim);
+    step_parts(sim);
     const mabd_redmax_report* bad = NULL;
     for (int32_t i = 0; i < sim->part_count; i++) {
         const mabd_redmax_report* r = &sim->reports[i];

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sweeps over the links of a part: ranges for threads, memory, and lean parts.
+//
+// A part is *lean* if each of its links has one turn or slide along an axis of its frame, or none,
+// if forces on its links depend neither on poses nor on velocities, and if its laws are springs,
+// dampers, armature, servos and motors without limits. Its residual, factor and solves are those of
+// lean_text.h, compiled for each instruction set (base/isa.h). All other parts, and lean ones
+// under forces from outside, take motion.c and factor.c.
+//
+// The links of a part are in depth-first order, so that a subtree is a range of links. Large parts
+// are divided into tasks, subtrees of bounded size, and what is between them and the ground:
+//
+//   up      all tasks, then the other links from the leaves on; the root of a task adds to its
+//           parent in the order of links, as if one thread had done all
+//   down    the other links from the ground on, then all tasks
+//
+// The division depends on the tree alone, so all numbers of threads give the same bits.
+#pragma once
+
+#include "formulation/redmax/redmax_motion.h"
+
+/// Reals of a slot of N: 6 x 18, or 12 columns of two padded halves (cpu/lean_text.h).
+#define MABD_LEAN_SLOT 112
+/// Square of the smallest pivot relative to the terms that it sums.
+#define MABD_LEAN_PIVOT 1e-28
+
+/// The structure of a link; links, freedoms and slots count from the first ones of the part.
+typedef struct mabd_lean_link {
+    int32_t parent;  // -1 = ground
+    int32_t freedom; // -1 = none
+    int32_t slot;    // of N
+    int8_t axis;     // of a lean part: turn 0..2 or slide 3..5 along x y z, -1 = fixed
+    bool leaf;
+    bool opens; // the first child that adds to its parent
+    bool body;
+    mabd_real sign;
+} mabd_lean_link;
+
+/// Links from .. to - 1 of a part.
+typedef struct mabd_lean_range {
+    int32_t from, to;
+    bool task;   // a subtree
+    int32_t bad; // link whose pivot failed in the last factor, -1 = none
+} mabd_lean_range;
+
+typedef enum mabd_lean_phase {
+    MABD_LEAN_RESIDUAL_DOWN,
+    MABD_LEAN_RESIDUAL_UP,
+    MABD_LEAN_FACTOR,
+    MABD_LEAN_CLEAR, // what children add to in solves
+    MABD_LEAN_SOLVE_UP,
+    MABD_LEAN_SOLVE_DOWN,
+    MABD_LEAN_BACK_UP, // the transposed solve
+    MABD_LEAN_BACK_DOWN,
+} mabd_lean_phase;
+
+/// A sweep over a part.
+typedef struct mabd_lean_sweep {
+    const mabd_redmax_solve* s;
+    mabd_lean_phase phase;
+    mabd_redmax_weights w;
+    const mabd_real* in; // freedoms of the simulation
+    mabd_real* out;
+} mabd_lean_sweep;
+
+/// The sweeps of one instruction set.
+typedef struct mabd_lean_table {
+    /// Do links from .. to - 1 of a part; what they add to links before `from` is left out. *bad
+    /// gets a link whose pivot fails.
+    void (*links)(const mabd_lean_sweep* sweep, int32_t from, int32_t to, int32_t* bad);
+    /// Let link i add to its parent.
+    void (*push)(const mabd_lean_sweep* sweep, int32_t i);
+} mabd_lean_table;
+/// Returns the table of an instruction set, 0 .. mabd_isa_count() - 1.
+const mabd_lean_table* mabd_lean_table_of(int32_t isa);
+
+/// True if a solve takes the sweeps of lean parts.
+MABD_FN bool mabd_redmax_is_lean(const mabd_redmax_solve* s) {
+    return s->part->lean && !s->part->poses && !s->part->pushed && !s->pull;
+}
+
+/// Find the structure of all parts, and take memory for it; links are there. MABD_ERR_MEMORY.
+mabd_status mabd_redmax_lean_create(mabd_redmax_sim* sim);
+/// Free what mabd_redmax_lean_create took; also after it failed.
+void mabd_redmax_lean_destroy(mabd_redmax_sim* sim);
+/// Bytes that it took.
+size_t mabd_redmax_lean_bytes(const mabd_redmax_sim* sim);
+
+/// mabd_redmax_residual of a lean part; frames in the world are left out.
+void mabd_redmax_lean_residual(const mabd_redmax_solve* s);
+/// mabd_redmax_factor of a lean part.
+mabd_status mabd_redmax_lean_factor(const mabd_redmax_solve* s, mabd_redmax_weights w,
+                                    int32_t* link);
+/// mabd_redmax_apply of a lean part.
+void mabd_redmax_lean_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real* x);
+/// mabd_redmax_apply_transposed of a lean part.
+void mabd_redmax_lean_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y,
+                                       mabd_real* z);

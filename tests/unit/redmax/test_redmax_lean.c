@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests for src/formulation/redmax/lean.c: the sweeps of lean parts against those of motion.c and
+// factor.c, on every instruction set and number of threads.
+#include "base/isa.h"
+#include "formulation/redmax/lean.h"
+#include "support/redmax_case.h"
+#include "support/sanitized.h"
+
+#include <mabd/generate.h>
+
+#include <stdlib.h>
+
+#define GAMMA 0.1
+
+static redmax_case lean_case(uint64_t seed) {
+    const random_scene_def def = {.seed = seed,
+                                  .pattern = seed % 3 == 0 ? RANDOM_CHAIN : RANDOM_TREE,
+                                  .bodies = 2 + (int32_t)(seed % 30),
+                                  .grounded = true,
+                                  .controls = true,
+                                  .soft = true,
+                                  .single = true,
+                                  .mass_range = 4};
+    redmax_case c = redmax_case_make(&def, REDMAX_FREE);
+    cr_assert(c.inside->parts[0].lean, "seed %d", (int)seed);
+    return c;
+}
+
+/// What the sweeps of a part compute.
+typedef struct results {
+    mabd_real *r, *F, *x, *z;
+    int32_t freedoms, links;
+} results;
+
+static mabd_real* copy(const mabd_real* from, int32_t n) {
+    mabd_real* to = malloc((size_t)n * sizeof *to);
+    memcpy(to, from, (size_t)n * sizeof *to);
+    return to;
+}
+
+static results compute(redmax_case* c, bool lean) {
+    mabd_redmax_sim* sim = c->inside;
+    mabd_redmax_part* part = &sim->parts[0];
+    const mabd_redmax_weights w = {1, 1 / GAMMA, 1 / (GAMMA * GAMMA)};
+    const int32_t n = part->freedom_count;
+    int32_t link;
+    part->lean = lean;
+    if (lean) {
+        mabd_redmax_lean_residual(&c->solve);
+    } else {
+        mabd_redmax_residual(&c->solve);
+    }
+    cr_assert(eq(int, mabd_redmax_factor(&c->solve, w, &link), MABD_OK));
+    mabd_redmax_apply(&c->solve, sim->r, sim->step);
+    mabd_redmax_apply_transposed(&c->solve, sim->r, sim->trial);
+    const results out = {copy(sim->r, n),
+                         copy((mabd_real*)sim->F, 6 * part->link_count),
+                         copy(sim->step, n),
+                         copy(sim->trial, n),
+                         n,
+                         6 * part->link_count};
+    part->lean = true;
+    return out;
+}
+
+static void free_results(results* r) {
+    free(r->r), free(r->F), free(r->x), free(r->z);
+}
+
+static double difference(const mabd_real* a, const mabd_real* b, int32_t n) {
+    double most = 0, size = 1e-300;
+    for (int32_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(a[i] - b[i])), size = fmax(size, fabs(b[i]));
+    }
+    return most / size;
+}
+
+Test(redmax_lean, its_sweeps_are_those_of_all_parts) {
+    double worst[4] = {0};
+    for (uint64_t seed = 0; seed < AMOUNT(60, 12); seed++) {
+        redmax_case c = lean_case(seed);
+        redmax_case_draw(&c, (mabd_real)GAMMA);
+        results other = compute(&c, false), own = compute(&c, true);
+        worst[0] = fmax(worst[0], difference(own.r, other.r, own.freedoms));
+        worst[1] = fmax(worst[1], difference(own.F, other.F, own.links));
+        worst[2] = fmax(worst[2], difference(own.x, other.x, own.freedoms));
+        worst[3] = fmax(worst[3], difference(own.z, other.z, own.freedoms));
+        free_results(&other), free_results(&own);
+        redmax_case_free(&c);
+    }
+    printf("r %.1e, F %.1e, x %.1e, z %.1e\n", worst[0], worst[1], worst[2], worst[3]);
+    cr_expect(lt(dbl, worst[0], 1e-13));
+    cr_expect(lt(dbl, worst[1], 1e-13));
+    cr_expect(lt(dbl, worst[2], 1e-11));
+    cr_expect(lt(dbl, worst[3], 1e-11));
+}
+
+Test(redmax_lean, has_the_same_bits_on_every_instruction_set) {
+    for (uint64_t seed = 0; seed < AMOUNT(20, 5); seed++) {
+        redmax_case c = lean_case(seed);
+        redmax_case_draw(&c, (mabd_real)GAMMA);
+        c.inside->sweeps = mabd_lean_table_of(0);
+        results first = compute(&c, true);
+        for (int32_t isa = 1; isa < mabd_isa_count(); isa++) {
+            c.inside->sweeps = mabd_lean_table_of(isa);
+            results own = compute(&c, true);
+            cr_expect(eq(int, memcmp(own.r, first.r, (size_t)own.freedoms * sizeof *own.r), 0));
+            cr_expect(eq(int, memcmp(own.F, first.F, (size_t)own.links * sizeof *own.F), 0));
+            cr_expect(eq(int, memcmp(own.x, first.x, (size_t)own.freedoms * sizeof *own.x), 0));
+            cr_expect(eq(int, memcmp(own.z, first.z, (size_t)own.freedoms * sizeof *own.z), 0));
+            free_results(&own);
+        }
+        free_results(&first);
+        redmax_case_free(&c);
+    }
+}
+
+// Turns of any size, reduced to a quarter turn: the frames of a hinge are rotations by its angle.
+Test(redmax_lean, turns_by_any_angle) {
+    redmax_case c = lean_case(3);
+    mabd_redmax_sim* sim = c.inside;
+    for (int i = 0; i < 400; i++) {
+        redmax_case_draw(&c, (mabd_real)GAMMA);
+        const double size = pow(10, -9 + 15.0 * i / 400);
+        for (int32_t k = 0; k < sim->parts[0].freedom_count; k++) {
+            if (sim->freedoms[k].axis >= MABD_AXIS_RX) sim->q[k] *= (mabd_real)size;
+        }
+        mabd_redmax_place(&c.solve);
+        const size_t links = (size_t)sim->parts[0].link_count;
+        mabd_real* E = copy((mabd_real*)sim->E, 12 * (int32_t)links);
+        mabd_redmax_lean_residual(&c.solve);
+        for (size_t k = 0; k < 12 * links; k++) {
+            cr_assert(lt(dbl, fabs(E[k] - ((mabd_real*)sim->E)[k]), 1e-14 * (1 + fabs(E[k]))));
+        }
+        free(E);
+    }
+    redmax_case_free(&c);
+}
+
+// A tree with several tasks and links between them and the ground.
+Test(redmax_lean, has_the_same_bits_for_any_number_of_threads) {
+    mabd_real* expected = NULL;
+    for (int32_t threads = 1; threads <= 4; threads *= 2) {
+        mabd_error error = {0};
+        mabd_scene* scene = rig_scene(-9.81);
+        mabd_tree_def def = mabd_default_tree_def();
+        def.depth = 12, def.joint = MABD_JOINT_HINGE;
+        rig_check(mabd_generate_tree(scene, &def, &error), &error, "tree");
+        mabd_model* model = rig_model(scene);
+        mabd_sim_def d = rig_def(MABD_PRESET_BALANCED, (mabd_real)0.005);
+        d.formulation = MABD_FORMULATION_REDMAX, d.threads = threads;
+        mabd_sim* sim = rig_sim(model, &d);
+        const mabd_redmax_sim* inside = sim->self;
+        cr_assert(inside->parts[0].lean);
+        cr_assert(gt(i32, inside->parts[0].range_count, 10));
+        for (int i = 0; i < AMOUNT(4, 2); i++) {
+            rig_check(mabd_sim_step(sim, NULL, &error), &error, "step");
+        }
+        const size_t bytes = (size_t)inside->freedom_count * sizeof(mabd_real);
+        if (!expected) expected = copy(inside->now.q, inside->freedom_count);
+        cr_expect(eq(int, memcmp(inside->now.q, expected, bytes), 0), "%d threads", (int)threads);
+        rig_destroy(sim, model);
+    }
+    free(expected);
+}
