@@ -146,8 +146,8 @@ Test(redmax_loops, three_parallel_cranks_turn_through_their_dead_points) {
     cr_expect(lt(dbl, gap, 1e-12));
 }
 
-// At rest with all bars in line, or almost, and let go: nothing but the rows' second order holds the
-// coupler.
+// At rest with all bars in line, or almost, and let go: nothing but the second order of the rows
+// holds the coupler.
 static void start_at_dead_point(double p) {
     mabd_model* model = parallel_model(0);
     mabd_sim_def def = redmax(0.002);
