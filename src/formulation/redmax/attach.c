@@ -13,6 +13,8 @@ void mabd_redmax_lay_out_springs(mabd_redmax_sim* sim, const mabd_redmax_counts*
     TAKE(springs.own, 72 * (size_t)m->spring_point_count);
     TAKE(springs.ground_first, m->ground_count > 0 ? n->links + 1 : 0);
     TAKE(springs.ground, m->ground_point_count);
+    TAKE(springs.ends, m->spring_point_count);
+    TAKE(springs.ground_ends, m->ground_point_count);
     TAKE(couplings.order, m->coupling_count);
     TAKE(couplings.freedom, m->coupling_axis_count);
 }

@@ -15,6 +15,7 @@
 // = -w, dF/dmu = -f e.
 
 #include "formulation/redmax/redmax_springs.h"
+#include "formulation/redmax/redmax_works.h"
 
 #include <math.h>
 
@@ -107,4 +108,38 @@ mabd_real mabd_redmax_ground_energy(const mabd_redmax_sim* sim, int32_t link) {
         if (depth > 0) sum += g->stiffness * depth * depth / 2;
     }
     return sum;
+}
+
+// What damping takes over a step to a height with a normal force: the mean force on the way below
+// the surface, where it jumps.
+static mabd_real damping_work(const mabd_redmax_end* from, mabd_real height, mabd_real damper) {
+    const mabd_real above = from->length > 0 ? 0 : from->length;
+    const mabd_real way = (height > 0 ? 0 : height) - above;
+    const mabd_real before = from->length > 0 ? damper : from->damper;
+    const mabd_real after = height > 0 ? from->damper : damper;
+    return -(before + after) / 2 * way;
+}
+
+void mabd_redmax_book_ground(const mabd_redmax_sim* sim, bool after, mabd_rigid_works* work) {
+    const mabd_model_ground* g = sim->model->ground;
+    for (int32_t link = 0; link < sim->link_count; link++) {
+        const int32_t* first = sim->springs.ground_first + link;
+        for (int32_t i = first[0]; i < first[1]; i++) {
+            mabd_redmax_end* own = &sim->springs.ground_ends[i];
+            push now = {.F = mabd_v3(0, 0, 0)};
+            mabd_vec3 p, u;
+            point_motion(sim, link, sim->springs.ground[i], &p, &u);
+            if (!push_at(g, p, u, false, &now)) now.F = mabd_v3(0, 0, 0);
+            const mabd_real height = mabd_v3_dot(g->normal, mabd_v3_sub(p, g->point));
+            const mabd_real lift = mabd_v3_dot(g->normal, now.F);
+            const mabd_real damper = lift + g->stiffness * (height < 0 ? height : 0);
+            const mabd_vec3 F = mabd_v3_axpy(-lift, g->normal, now.F);
+            const mabd_vec3 way = mabd_v3_sub(p, own->p);
+            if (after) {
+                work->dampers += damping_work(own, height, damper);
+                work->friction -= mabd_v3_dot(mabd_v3_add(own->F, F), way) / 2;
+            }
+            *own = (mabd_redmax_end){.F = F, .p = p, .length = height, .damper = damper};
+        }
+    }
 }

@@ -13,5 +13,11 @@ void mabd_redmax_begin_stages(const mabd_redmax_solve* s);
 void mabd_redmax_add_stage(const mabd_redmax_solve* s, mabd_real share, bool both_ends);
 /// Add the forces of the stages to the means: the method succeeded.
 void mabd_redmax_keep_stages(const mabd_redmax_solve* s);
+/// Read the springs of all parts at the frames and velocities of their links; scripts at `time`. Of
+/// a second reading, after the step, book the works since the first one (springs.c).
+void mabd_redmax_book_springs(const mabd_redmax_sim* sim, mabd_real time, bool after,
+                              mabd_rigid_works* work);
+/// The same for the penalty ground (ground.c).
+void mabd_redmax_book_ground(const mabd_redmax_sim* sim, bool after, mabd_rigid_works* work);
 /// Book the step from sim->last at sim->time to sim->now, before its inputs are kept.
 void mabd_redmax_book_step(mabd_redmax_sim* sim);

@@ -20,6 +20,7 @@
 
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_springs.h"
+#include "formulation/redmax/redmax_works.h"
 
 #include "rigid/script.h"
 
@@ -101,6 +102,14 @@ static tension tension_at(const mabd_redmax_sim* sim, const mabd_model_spring* o
         length += d.length, rate += mabd_v3_dot(d.e, d.rate);
     }
     return tension_of(own, length, rate);
+}
+
+// Tension without damping: the derivative of the energy by the length.
+static mabd_real spring_part(const mabd_model_spring* own, mabd_real length) {
+    const mabd_real over = own->law == MABD_SPRING_LINEAR ? 1 : 1 / own->length;
+    const mabd_real stretch = length - own->length;
+    if (own->law == MABD_SPRING_CABLE && !(stretch > 0)) return 0;
+    return over * own->stiffness * stretch;
 }
 
 mabd_real mabd_redmax_spring_energy(const mabd_redmax_sim* sim, const mabd_redmax_part* part,
@@ -317,5 +326,32 @@ void mabd_redmax_spring_border(const mabd_redmax_solve* s, int32_t n, mabd_real*
                 }
             }
         }
+    }
+}
+
+// ---- works -------------------------------------------------------------------------------------
+
+void mabd_redmax_book_springs(const mabd_redmax_sim* sim, mabd_real time, bool after,
+                              mabd_rigid_works* work) {
+    for (int32_t i = 0; i < sim->model->spring_count; i++) {
+        const mabd_model_spring* own = &sim->model->springs[i];
+        const mabd_redmax_point* points = points_of(sim, own);
+        mabd_redmax_end* ends = sim->springs.ends + own->first;
+        const tension t = tension_at(sim, own, time);
+        mabd_real length = 0;
+        for (int32_t k = 0; k + 1 < own->count; k++) length += segment_of(sim, own, k, time).length;
+        const mabd_real damper = t.T - spring_part(own, length);
+        for (int32_t k = 0; k < own->count; k++) {
+            if (points[k].script < 0) continue;
+            mabd_vec3 F = mabd_v3(0, 0, 0); // on the script
+            if (k + 1 < own->count) F = mabd_v3_axpy(t.T, segment_of(sim, own, k, time).e, F);
+            if (k > 0) F = mabd_v3_axpy(-t.T, segment_of(sim, own, k - 1, time).e, F);
+            const mabd_vec3 p = end_of(sim, &points[k], time).p;
+            const mabd_vec3 way = mabd_v3_sub(p, ends[k].p);
+            if (after) work->scripts -= mabd_v3_dot(mabd_v3_add(ends[k].F, F), way) / 2;
+            ends[k].F = F, ends[k].p = p;
+        }
+        if (after) work->dampers += (ends->damper + damper) / 2 * (length - ends->length);
+        ends->length = length, ends->damper = damper;
     }
 }

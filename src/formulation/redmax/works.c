@@ -6,7 +6,9 @@
 // freedoms, and drives that are known by their force alone, f . dq without the motors of the axis.
 // Means over the step: of both ends for bdf2, else the sum over the stages by the time over which
 // their rates advance the step, because single stages of sdirk2 follow prescribed accelerations
-// with order 1 only. So are those of friction, on the way of its axis.
+// with order 1 only. So are those of friction, on the way of its axis. Springs between points and
+// the ground have forces that follow from states, mean (F0 + F1)/2 . (x1 - x0): damping is what
+// tension and normal force have beside the derivative of the stored energy.
 
 #include "formulation/redmax/redmax_works.h"
 
@@ -198,6 +200,14 @@ static void read_before(mabd_redmax_sim* sim) {
     for (int32_t i = 0; i < sim->model->body_count; i++) sim->before[i] = mabd_redmax_body(sim, i);
 }
 
+// Read what acts on points of links, at one end of the step.
+static void book_points(mabd_redmax_sim* sim, bool after) {
+    if (sim->model->spring_count > 0) {
+        mabd_redmax_book_springs(sim, sim->time, after, &sim->books.work);
+    }
+    if (sim->model->ground_count > 0) mabd_redmax_book_ground(sim, after, &sim->books.work);
+}
+
 void mabd_redmax_book_step(mabd_redmax_sim* sim) {
     const mabd_rigid_step step = {.model = sim->model,
                                   .inputs = &sim->inputs,
@@ -206,11 +216,14 @@ void mabd_redmax_book_step(mabd_redmax_sim* sim) {
                                   .state = state_at,
                                   .self = sim};
     const bool bodies = mabd_rigid_books_bodies(&step);
-    if (!bodies && !mabd_rigid_books_joints(sim->model)) return;
+    const bool points = sim->model->spring_count + sim->model->ground_count > 0;
+    if (!bodies && !points && !mabd_rigid_books_joints(sim->model)) return;
     read_before(sim);
+    book_points(sim, false);
     sim->time += sim->def.h; // of scripts, for the states after the step
     sim->placed = false;
     mabd_redmax_place_now(sim);
+    book_points(sim, true);
     for (int32_t i = 0, from = 0; i < sim->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         if (link->joint != sim->links[from].joint) from = i;
