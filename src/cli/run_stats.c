@@ -64,6 +64,7 @@ static void add_own(run_stats* stats, const mabd_step_info* info) {
     }
     stats->consistency_min = fmin(stats->consistency_min, (double)info->quaternion.consistency);
     stats->round_off_max = fmax(stats->round_off_max, (double)info->quaternion.round_off);
+    stats->guarded += info->redmax.guarded;
 }
 
 static void add_contacts(run_stats* stats, const mabd_step_info* info) {

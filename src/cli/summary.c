@@ -144,6 +144,9 @@ static void add_own(json_t* root, const summary_source* s) {
         summary_set_real(own, "consistency", stats->consistency_min);
         summary_set_real(own, "round_off", stats->round_off_max);
         break;
+    case MABD_FORMULATION_REDMAX:
+        set_integer(own, "guarded", stats->guarded);
+        break;
     default:
         break;
     }

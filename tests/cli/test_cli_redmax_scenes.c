@@ -89,3 +89,23 @@ Test(cli_redmax_scenes, springs_are_drawn) {
     cr_expect(orange > 300 && orange < 6000, "%d pixels", (int)orange);
     free(rgb);
 }
+
+// A whip of ten links cracks within 4 s; only redmax has a guard.
+Test(cli_redmax_scenes, the_summary_counts_what_the_guard_repeats) {
+    const char* const formulations[] = {"redmax", "affine"};
+    for (int i = 0; i < 2; i++) {
+        char line[160];
+        snprintf(line, sizeof line,
+                 "run redmax/whip --set links=10 --steps 400 --formulation %s"
+                 " --json -",
+                 formulations[i]);
+        command_result r = mabd_call(line);
+        json_t* summary = json_loads(r.out, 0, NULL);
+        cr_assert_not_null(summary, "%s", r.err);
+        const json_t* own = json_object_get(summary, "formulation_info");
+        const json_int_t guarded = json_integer_value(json_object_get(own, "guarded"));
+        cr_expect(i == 0 ? guarded > 10 : json_object_get(own, "guarded") == NULL, "%d",
+                  (int)guarded);
+        json_decref(summary);
+    }
+}
