@@ -160,6 +160,17 @@ MABD_FN mabd_axis_branch mabd_axis_find_by_force(const mabd_axis_law* law, mabd_
     return mabd_axis_find(law, rho, x - rho * force);
 }
 
+/// True if the point (x, force) of an axis is where two branches of its law meet. least:
+/// displacement that counts [m] or [rad].
+MABD_FN bool mabd_axis_is_edge(const mabd_axis_law* law, mabd_real rho, mabd_real x,
+                               mabd_real force, mabd_real least) {
+    const mabd_axis_branch below = mabd_axis_find_by_force(law, rho, x - least, force);
+    const mabd_axis_branch above = mabd_axis_find_by_force(law, rho, x + least, force);
+    bool edge = below.stop != above.stop;
+    for (int i = 0; i < MABD_AXIS_BOXES; i++) edge |= below.box[i] != above.box[i];
+    return edge;
+}
+
 /// mabd_axis_search_find with the force of the row on x.
 MABD_FN mabd_real mabd_axis_search_by_force(const mabd_axis_law* law, mabd_axis_search* axis,
                                             mabd_real x, mabd_real force, mabd_real slack) {

@@ -55,8 +55,13 @@ MABD_FN mabd_vec3 mabd_rigid_wind(const mabd_model* m, mabd_real from, mabd_real
     return mabd_v3_scale(speed, mabd_v3_load(m->wind_direction));
 }
 
-/// Target k, which is set, after a part of the step, 0 to 1. A position is reached at the end of
-/// the step, along a line from the target of the last step.
+/// Share of target k, which is set, in its value after a part of the step, 0 to 1; the rest is that
+/// of the last step. A position is reached at the end of the step, along a line.
+MABD_FN mabd_real mabd_rigid_target_share(const mabd_rigid_inputs* in, size_t k, bool position,
+                                          mabd_real part) {
+    return position && in->last_set[k] ? part : 1;
+}
+/// Value of target k, which is set, after a part of the step.
 MABD_FN mabd_real mabd_rigid_held_target(const mabd_rigid_inputs* in, size_t k, bool position,
                                          mabd_real part) {
     if (!position || !in->last_set[k]) return in->target[k];

@@ -36,7 +36,7 @@ static const law_case cases[] = {
      "\"servo\": 2, \"servo_stiffness\": 200, \"servo_damping\": 2, \"max_force\": 5", 1, 6, false},
     {"limited rigid servo",
      "\"servo\": {\"ramp\": {\"to\": 0.2, \"end\": 0.2}},"
-     " \"servo_rigid\": true, \"max_force\": 500",
+     " \"servo_rigid\": true, \"max_force\": 5000",
      1, 6, false},
     {"rate motor", "\"motor_velocity\": 1.2", 1.2, 6, false},
     {"rate motor catches up", "\"motor_velocity\": 1.2, \"armature\": 0.05", 0, 6, false},
@@ -82,8 +82,10 @@ static mabd_model* arm(const law_case* c) {
     return rig_text_model(text);
 }
 
-static gradient_rig make_rig(const law_case* c, mabd_integrator method) {
+static gradient_rig make_rig(const law_case* c, mabd_formulation formulation,
+                             mabd_integrator method) {
     gradient_rig rig = gradient_rig_make(method, 0.01, c->steps);
+    rig.sim.formulation = formulation;
     gradient_rig_add(&rig, MABD_PARAMETER_START_ANGULAR, 0, 1)->scale = 0.1;
     gradient_rig_add(&rig, MABD_PARAMETER_START_ANGULAR, 1, 2)->scale = 0.1;
     gradient_rig_add(&rig, MABD_PARAMETER_START_ROTATION, 1, 0)->scale = 0.1;
@@ -127,9 +129,9 @@ static gradient_rig make_rig(const law_case* c, mabd_integrator method) {
     return rig;
 }
 
-static void check(const law_case* c, mabd_integrator method) {
+static void check(const law_case* c, mabd_formulation formulation, mabd_integrator method) {
     mabd_model* model = arm(c);
-    gradient_rig rig = make_rig(c, method);
+    gradient_rig rig = make_rig(c, formulation, method);
     mabd_real p[GRADIENT_MAX], own[GRADIENT_MAX];
     mabd_error error = {0};
     mabd_gradient_info info;
@@ -151,7 +153,19 @@ Test(gradient_laws, branches) {
     static const mabd_integrator methods[] = {MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_BDF2,
                                               MABD_INTEGRATOR_TRBDF2};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        for (int k = 0; k < AMOUNT(3, 2); k++) check(&cases[i], methods[k]);
+        for (int k = 0; k < AMOUNT(3, 2); k++) {
+            check(&cases[i], MABD_FORMULATION_QUATERNION, methods[k]);
+        }
+    }
+}
+
+Test(gradient_laws, branches_of_redmax) {
+    static const mabd_integrator methods[] = {MABD_INTEGRATOR_BDF2, MABD_INTEGRATOR_SDIRK2,
+                                              MABD_INTEGRATOR_EULER};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (int k = 0; k < AMOUNT(3, 2); k++) {
+            check(&cases[i], MABD_FORMULATION_REDMAX, methods[k]);
+        }
     }
 }
 
@@ -169,8 +183,10 @@ Test(gradient_laws, a_stop_in_closed_form) {
         int steps, rough;
         double least, most; // derivative of x
     } runs[] = {{1, 5, 0, 0.05, 0.05}, {1, 8, 2, 0, 0}, {1.1, 5, 1, 0, 0.05}};
-    for (int i = 0; i < 3; i++) {
+    for (int k = 0; k < 6; k++) {
+        const int i = k % 3;
         gradient_rig rig = gradient_rig_make(MABD_INTEGRATOR_EULER, 0.01, runs[i].steps);
+        if (k > 2) rig.sim.formulation = MABD_FORMULATION_REDMAX;
         mabd_gradient_info info;
         mabd_real own;
         const mabd_real v = (mabd_real)runs[i].v;

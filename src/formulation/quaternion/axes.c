@@ -407,14 +407,6 @@ bool mabd_quaternion_changed_branch(const mabd_quaternion_solve* s) {
     return false;
 }
 
-// True if the point (x, force) of an axis is where two branches of its law meet.
-static bool is_edge(const mabd_axis_law* law, mabd_real rho, mabd_real x, mabd_real force,
-                    mabd_real least) {
-    const mabd_axis_branch below = mabd_axis_find_by_force(law, rho, x - least, force);
-    const mabd_axis_branch above = mabd_axis_find_by_force(law, rho, x + least, force);
-    return memcmp(&below, &above, sizeof below) != 0;
-}
-
 bool mabd_quaternion_axes_kinked(const mabd_quaternion_solve* s) {
     const mabd_quaternion_sim* sim = s->sim;
     law_axis axis = {0};
@@ -425,7 +417,10 @@ bool mabd_quaternion_axes_kinked(const mabd_quaternion_solve* s) {
         const mabd_real force = sim->multiplier[row] / (s->bh * s->bh);
         const bool changed =
             s->part->has_branches && memcmp(&own->branch, &sim->branch[k], sizeof own->branch) != 0;
-        if (changed || is_edge(&law, own->own, sim->row_x[row], force, least_way(sim))) return true;
+        if (changed ||
+            mabd_axis_is_edge(&law, own->own, sim->row_x[row], force, least_way(sim))) {
+            return true;
+        }
     }
     return false;
 }

@@ -198,15 +198,88 @@ void mabd_redmax_set_pasts(const mabd_redmax_solve* s, mabd_real rest,
     }
 }
 
+static void start_axis(const mabd_redmax_solve* s, mabd_redmax_law* law, mabd_axis_branch branch) {
+    law->drive = target_of(s, freedom_of(s->sim, law));
+    const mabd_axis_law own = law_of(s, law);
+    mabd_axis_search_start(&own, own_compliance(s, law, s->gamma), branch, &law->search);
+    set_freedom(s, law);
+}
+
 void mabd_redmax_start_axes(const mabd_redmax_solve* s) {
     for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
-        mabd_redmax_law* law = &s->sim->laws[i];
-        law->drive = target_of(s, freedom_of(s->sim, law));
-        const mabd_axis_law own = law_of(s, law);
-        mabd_axis_search_start(&own, own_compliance(s, law, s->gamma), law->search.branch,
-                               &law->search);
-        set_freedom(s, law);
+        start_axis(s, &s->sim->laws[i], s->sim->laws[i].search.branch);
     }
+}
+
+void mabd_redmax_set_branches(const mabd_redmax_solve* s, const mabd_axis_branch* branch) {
+    for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
+        mabd_redmax_law* law = &s->sim->laws[i];
+        freedom_of(s->sim, law)->held = false;
+        start_axis(s, law, branch[i]);
+    }
+}
+
+void mabd_redmax_copy_branches(const mabd_redmax_solve* s, mabd_axis_branch* to) {
+    for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
+        to[i] = s->sim->laws[i].search.branch;
+    }
+}
+
+void mabd_redmax_reset_branches(const mabd_redmax_solve* s, const mabd_axis_branch* from) {
+    for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
+        s->sim->laws[i].search.branch = from[i];
+    }
+}
+
+void mabd_redmax_find_forces(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
+        const mabd_redmax_law* law = &sim->laws[i];
+        mabd_redmax_freedom* f = freedom_of(sim, law);
+        mabd_mat3 Y;
+        if (!f->held || !is_ball(sim, law)) continue;
+        coordinate_of(s, law, &Y); // the rows do not depend on the forces
+        const mabd_vec3 tau = mabd_v3_load(sim->r + sim->links[f->link].first);
+        f->push += mabd_v3_get(mabd_redmax_ball_forces(Y, tau), own_of(sim, law));
+    }
+}
+
+mabd_redmax_law_change mabd_redmax_law_change_of(const mabd_redmax_solve* s,
+                                                 const mabd_redmax_law* law) {
+    const mabd_control* c = freedom_of(s->sim, law)->control;
+    const mabd_axis_branch branch = law->search.branch;
+    const bool gains = c->drive_gain > 0 || c->drive_damping > 0;
+    mabd_redmax_law_change out = {.held = false};
+    if (c->rigid) return (mabd_redmax_law_change){.held = true, .by_target = 1};
+    if (branch.stop != 0) return (mabd_redmax_law_change){.held = true};
+    if (c->max_force > 0 && branch.box[0] == 0 && gains) {
+        out.by_target = c->drive_gain;
+        // on a coordinate of the tree the damper of a drive is one of its freedom
+        out.by_past = is_ball(s->sim, law) ? c->drive_damping / s->gamma : 0;
+    } else if (c->max_force > 0 && branch.box[0] == 0) {
+        out.held = true;
+        out.by_target = c->drive_rate ? s->gamma : 1, out.by_past = c->drive_rate ? 1 : 0;
+    }
+    if (out.held || !(c->friction > 0) || branch.box[1] != 0) return out;
+    return (mabd_redmax_law_change){.held = true, .by_past = 1};
+}
+
+mabd_real mabd_redmax_friction_side(const mabd_redmax_sim* sim, int32_t freedom) {
+    const int32_t law = sim->freedoms[freedom].law;
+    return law < 0 ? 0 : (mabd_real)sim->laws[law].search.branch.box[1];
+}
+
+mabd_real mabd_redmax_target_share(const mabd_redmax_solve* s, const mabd_redmax_law* law,
+                                   mabd_real* last) {
+    const mabd_redmax_sim* sim = s->sim;
+    const mabd_redmax_freedom* f = freedom_of(sim, law);
+    const size_t k = (size_t)f->coordinate;
+    *last = 0;
+    if (!sim->inputs.target_set[k]) return 0;
+    const mabd_real share = mabd_rigid_target_share(
+        &sim->inputs, k, mabd_axis_is_position(f->control), (s->time - sim->time) / sim->def.h);
+    *last = 1 - share;
+    return share;
 }
 
 void mabd_redmax_axes_rows(const mabd_redmax_solve* s) {
@@ -352,6 +425,24 @@ bool mabd_redmax_changed_branch(const mabd_redmax_solve* s) {
     return false;
 }
 
+bool mabd_redmax_axes_kinked(const mabd_redmax_solve* s) {
+    const mabd_redmax_sim* sim = s->sim;
+    for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
+        const mabd_redmax_law* law = &sim->laws[i];
+        const mabd_axis_law own = law_of(s, law);
+        const mabd_axis_branch now = law->search.branch, before = sim->branch[i];
+        bool kinked = now.stop != before.stop;
+        for (int k = 0; k < MABD_AXIS_BOXES; k++) kinked |= now.box[k] != before.box[k];
+        kinked &= s->part->has_branches;
+        mabd_mat3 rows;
+        if (kinked || mabd_axis_is_edge(&own, law->search.own, coordinate_of(s, law, &rows),
+                                        -law->search.lambda, least_way(sim))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void mabd_redmax_keep_branches(mabd_redmax_sim* sim) {
     for (int32_t i = 0; i < sim->law_count; i++) sim->branch[i] = sim->laws[i].search.branch;
     for (int32_t p = 0; p < sim->part_count; p++) {
@@ -448,7 +539,7 @@ static mabd_status solve_impact(const mabd_redmax_solve* s) {
     return MABD_OK;
 }
 
-void mabd_redmax_take_impacts(const mabd_redmax_solve* own, mabd_redmax_node* node) {
+bool mabd_redmax_take_impacts(const mabd_redmax_solve* own, mabd_redmax_node* node) {
     mabd_redmax_solve s = *own;
     mabd_redmax_sim* sim = s.sim;
     const mabd_redmax_weights mass = {0, 0, 1};
@@ -461,13 +552,19 @@ void mabd_redmax_take_impacts(const mabd_redmax_solve* own, mabd_redmax_node* no
     }
     do {
         set_impact(&s, node);
-        if (mabd_redmax_factor(&s, mass, &link) != MABD_OK) return; // the next step goes on
-        if (solve_impact(&s) != MABD_OK) return;
+        if (mabd_redmax_factor(&s, mass, &link) != MABD_OK) return false; // the next step goes on
+        if (solve_impact(&s) != MABD_OK) return false;
         mabd_redmax_multiply_forces(&s, mass, sim->step, sim->reaction);
         if (s.part->row_count > 0) mabd_redmax_subtract_border(&s, true, sim->reaction);
     } while (release_pulling(&s, sim->reaction));
     const int32_t end = s.part->freedom_first + s.part->freedom_count;
     for (int32_t k = s.part->freedom_first; k < end; k++) node->v[k] += sim->step[k];
+    return true;
+}
+
+bool mabd_redmax_blocked_rate(const mabd_redmax_solve* s, const mabd_redmax_law* law) {
+    const mabd_control* c = freedom_of(s->sim, law)->control;
+    return c->drive_rate && law->search.found.stop == 0;
 }
 
 mabd_real mabd_redmax_law_power(const mabd_redmax_solve* s) {

@@ -251,17 +251,30 @@ mabd_redmax_axis_change mabd_redmax_ball_axis(const mabd_redmax_solve* s, int32_
 
 // A turn d of the centre C, C exp([d]): the joint of a tree that reaches it from a turns by
 // exp([q])'d in the frame of b. From b, the joint turns by -C d, and P by [C d].
+static mabd_vec3 turn_of_center(const mabd_redmax_solve* s, const mabd_redmax_link* link,
+                                const ball_laws* l, mabd_vec3 d) {
+    if (link->reversed) return mabd_v3_scale(-1, mabd_m3_mul(l->P.C, d));
+    return mabd_m3_tmul(mabd_chart_rotation(&s->sim->balls[link->ball].chart), d);
+}
+
+mabd_mat3 mabd_redmax_ball_turn_by_center(const mabd_redmax_solve* s, int32_t i) {
+    const mabd_redmax_link* link = &s->sim->links[i];
+    const ball_laws l = laws_at(s, link);
+    const mabd_mat3 turns =
+        mabd_m3(turn_of_center(s, link, &l, unit(0)), turn_of_center(s, link, &l, unit(1)),
+                turn_of_center(s, link, &l, unit(2)));
+    return mabd_m3_product(l.turn[0].N, turns);
+}
+
 mabd_mat3 mabd_redmax_ball_center(const mabd_redmax_solve* s, int32_t i) {
     const mabd_redmax_link* link = &s->sim->links[i];
     const ball_laws l = laws_at(s, link);
-    const mabd_mat3 turned = mabd_chart_rotation(&s->sim->balls[link->ball].chart);
     const mabd_vec3 rho = rate_mul(&l.P, l.v);
     const mabd_vec3 change = mabd_v3_add(rate_mul(&l.P, l.a), rate_slope(&l.P, l.v, l.v));
     mabd_vec3 columns[3];
     for (int m = 0; m < 3; m++) {
         const mabd_vec3 t = mabd_m3_mul(l.P.C, unit(m));
-        const mabd_vec3 joint =
-            link->reversed ? mabd_v3_scale(-1, t) : mabd_m3_tmul(turned, unit(m));
+        const mabd_vec3 joint = turn_of_center(s, link, &l, unit(m));
         mabd_real by[3];
         mabd_vec3 dy = mabd_v3(0, 0, 0);
         for (int k = 0; k < 2; k++) {

@@ -58,6 +58,8 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     take_node(&sim->base, n, arena);
     TAKE(before, (size_t)sim->model->body_count);
     TAKE(rk, rk45 ? 14 * freedoms : 0);
+    TAKE(stage_branch, (size_t)n->laws);
+    TAKE(base_branch, (size_t)n->laws);
     TAKE(balls, (size_t)n->balls);
     TAKE(paths, (size_t)n->paths);
     TAKE(E, links);

@@ -39,9 +39,44 @@ bool mabd_redmax_starts_drive(const mabd_redmax_solve* s);
 /// Keep the branches of a step that succeeded.
 void mabd_redmax_keep_branches(mabd_redmax_sim* sim);
 /// Take the rates across stops and unlimited drives away by impulses: the rates of `node`, at the
-/// time of s, after an impact without rebound.
-void mabd_redmax_take_impacts(const mabd_redmax_solve* s, mabd_redmax_node* node);
+/// time of s, after an impact without rebound. sim->step gets their changes, freedoms and laws say
+/// which axes are held. False: the rates stay.
+bool mabd_redmax_take_impacts(const mabd_redmax_solve* s, mabd_redmax_node* node);
 /// Power of drives without limit at the end of the last solve [W].
 mabd_real mabd_redmax_law_power(const mabd_redmax_solve* s);
 /// Bound of the work of limited drives from s->from_node to `to` [J].
 mabd_real mabd_redmax_drive_work(const mabd_redmax_solve* s, const mabd_redmax_node* to);
+
+// ---- for derivatives ---------------------------------------------------------------------------
+
+/// Put the laws of a part on branches (laws) of a stage that was solved before; forces on held
+/// components of rotation vectors are zero.
+void mabd_redmax_set_branches(const mabd_redmax_solve* s, const mabd_axis_branch* branch);
+/// Copy the branches that the laws of a part are on to an array (laws).
+void mabd_redmax_copy_branches(const mabd_redmax_solve* s, mabd_axis_branch* to);
+/// Begin the next search of a part with branches of an array (laws).
+void mabd_redmax_reset_branches(const mabd_redmax_solve* s, const mabd_axis_branch* from);
+/// Find the forces on held components of rotation vectors from the residual at a solution.
+void mabd_redmax_find_forces(const mabd_redmax_solve* s);
+/// True if the law of an axis has changed its branch since the step before, or is where two meet,
+/// after a solve.
+bool mabd_redmax_axes_kinked(const mabd_redmax_solve* s);
+
+/// What the branch of a law changes: the coordinate of a held axis, or else the force on it.
+typedef struct mabd_redmax_law_change {
+    bool held;
+    mabd_real by_target; // by the target of its drive
+    mabd_real by_past;   // by the history x_b of its coordinate
+} mabd_redmax_law_change;
+/// Return what the current branch of a law changes in a stage.
+mabd_redmax_law_change mabd_redmax_law_change_of(const mabd_redmax_solve* s,
+                                                 const mabd_redmax_law* law);
+/// Side of the dry friction of a freedom on the current branch of its law: -1, 0, 1; the force is
+/// minus it times the friction.
+mabd_real mabd_redmax_friction_side(const mabd_redmax_sim* sim, int32_t freedom);
+/// Share of the target of this step in that of a drive at the time of a stage; *last: of the target
+/// of the step before. Both 0 without a target from outside.
+mabd_real mabd_redmax_target_share(const mabd_redmax_solve* s, const mabd_redmax_law* law,
+                                   mabd_real* last);
+/// True if the rate that a held axis takes in an impact is the target of its drive.
+bool mabd_redmax_blocked_rate(const mabd_redmax_solve* s, const mabd_redmax_law* law);

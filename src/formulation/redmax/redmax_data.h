@@ -165,6 +165,8 @@ typedef struct mabd_redmax_part {
     bool history_after;    // value after the step that is being taken
     mabd_integrator taken; // method of the last step
     bool divided;          // the last step was taken in parts
+    bool impact;           // and ended with impulses
+    bool rough;            // the law of an axis changed its branch in it, or is where two meet
     mabd_real peak_after;
 } mabd_redmax_part;
 
@@ -256,6 +258,8 @@ typedef struct mabd_redmax_sim {
     mabd_redmax_path* paths;
     struct mabd_redmax_contacts* contacts; // null = none
     mabd_spatial* push;                    // (links) wrenches of contacts; null = none
+    mabd_axis_branch* stage_branch;        // (laws) of the first of two stages
+    mabd_axis_branch* base_branch;         // (laws) at the start of the rest of a halved step
     // links: frames, motion, wrench, vectors of a solve
     mabd_frame *E, *world;
     mabd_spatial *V, *A, *F, *XV, *XA, *Sv;

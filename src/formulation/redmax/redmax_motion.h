@@ -53,6 +53,9 @@ typedef struct mabd_redmax_axis_change {
 } mabd_redmax_axis_change;
 /// Compute the derivatives of tau of a ball by what acts on an axis 0..2 (laws.c).
 mabd_redmax_axis_change mabd_redmax_ball_axis(const mabd_redmax_solve* s, int32_t link, int axis);
+/// Derivative of the rotation vector of a ball by a turn of the centre of its chart, link frame
+/// (laws.c).
+mabd_mat3 mabd_redmax_ball_turn_by_center(const mabd_redmax_solve* s, int32_t link);
 /// Derivative of tau of a ball with laws by a turn of the centre of its chart, link frame (laws.c).
 mabd_mat3 mabd_redmax_ball_center(const mabd_redmax_solve* s, int32_t link);
 

@@ -15,7 +15,9 @@ typedef struct mabd_redmax_pass {
     const mabd_tape_step* step;
     mabd_redmax_report report;
     mabd_redmax_solve s;
-    const mabd_real *stage_q, *end_q; // (freedoms) solutions of the stages
+    const mabd_real *stage_q, *end_q;                  // (freedoms) solutions of the stages
+    const mabd_axis_branch *stage_branch, *end_branch; // (laws) their branches
+    bool impact;                                       // the step ends with impulses
     bool back;
     mabd_error* error;
 } mabd_redmax_pass;

@@ -62,6 +62,11 @@ void mabd_redmax_follow(const mabd_redmax_solve* s);
 /// energy, unless `last` says that the step cannot be divided further (step.c).
 mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bool last,
                                 mabd_redmax_node* to);
+/// Begin a step of a part at `time` [s] with the branches of the state (step.c).
+void mabd_redmax_begin_branches(mabd_redmax_solve* s, mabd_real time);
+/// Take the step of a part from sim->time to sim->next; the report of the part tells its status
+/// (step.c).
+void mabd_redmax_step_part(mabd_redmax_sim* sim, int32_t part);
 /// Take the step of a part from `time` [s] in parts (step.c).
 mabd_status mabd_redmax_divide(mabd_redmax_solve* s, mabd_real time);
 /// The method of the parts of a divided step (step.c).

@@ -31,6 +31,7 @@ typedef struct mabd_redmax_tangent {
 typedef struct mabd_redmax_direction {
     mabd_redmax_tangent now, last, fresh; // states k, k - 1, and a new one
     mabd_real *stage_v, *stage_a;         // (freedoms) of the first of two stages
+    mabd_real* stage_theta;               // (freedoms) its rates of rotation vectors
 } mabd_redmax_direction;
 
 /// Changes of what a residual depends on besides the coordinates, or none of them.
@@ -62,15 +63,19 @@ typedef struct mabd_redmax_gradient {
     mabd_real* start;   // (bodies x 12) bars of the start state of the model
 
     // workspace
-    mabd_real *q, *v, *a, *z;    // (freedoms)
-    mabd_real *base_q, *base_v;  // (freedoms) of the base of a stage
-    mabd_real* target;           // (freedoms) bars of the targets of prescribed freedoms
-    mabd_redmax_changes changes; // of one direction
-    mabd_spatial *xi, *eta;      // (links) changes of poses and velocities, or bars
-    mabd_spatial* joint_xi;      // (links) bars of poses of joint frames, by wrenches
-    mabd_spatial* wrench;        // (links) bars of the wrenches of a state
-    bool has_wrench;             // some are not zero
-    int32_t* sizes;              // (2^max_halvings) of a divided step
+    mabd_real *q, *v, *a, *z;   // (freedoms)
+    mabd_real *base_q, *base_v; // (freedoms) of the base of a stage
+    mabd_real* target;          // (freedoms) bars of the targets of prescribed freedoms and drives
+    mabd_real* last_target;     // (freedoms) bars of those of the step before
+    mabd_real* hold;            // (freedoms) bars of what held axes take
+    mabd_real *base_theta, *stage_theta; // (freedoms) of histories of rotation vectors
+    mabd_axis_branch* branch;            // (laws) at the end of a step that is taken again
+    mabd_redmax_changes changes;         // of one direction
+    mabd_spatial *xi, *eta;              // (links) changes of poses and velocities, or bars
+    mabd_spatial* joint_xi;              // (links) bars of poses of joint frames, by wrenches
+    mabd_spatial* wrench;                // (links) bars of the wrenches of a state
+    bool has_wrench;                     // some are not zero
+    int32_t* sizes;                      // (2^max_halvings) of a divided step
     // the tree at the start: without laws, gravity and forces
     mabd_model still;
     mabd_redmax_link* still_links;
@@ -86,6 +91,7 @@ typedef struct mabd_redmax_gradient {
 /// What a parameter acts on.
 typedef enum mabd_redmax_equation {
     MABD_EQUATION_STEP,
+    MABD_EQUATION_IMPACT,
     MABD_EQUATION_POSE,
     MABD_EQUATION_VELOCITY
 } mabd_redmax_equation;
@@ -131,6 +137,8 @@ void mabd_redmax_visit_moves(const mabd_redmax_gradient* g, int32_t index,
                              mabd_redmax_move_fn* visit, void* context);
 /// True if parameter number `index` sets a control in a step.
 bool mabd_redmax_sets_control(const mabd_parameter* p, int64_t step);
+/// True if parameter number `index` sets the target of a servo or drive in a step.
+bool mabd_redmax_sets_target(const mabd_redmax_gradient* g, int32_t index, int64_t step);
 
 // ---- pieces of the entries ----
 

@@ -6,16 +6,21 @@
 
 /// One record: a state, and how the step to it was taken. Pointers into the bytes of the record.
 typedef struct mabd_redmax_record {
-    mabd_redmax_node node; // the state
-    mabd_real* ball_q;     // (balls x 3) coordinates of balls at the end of the last stage
-    mabd_real* stage_q;    // (freedoms) of the first of two stages; null = not kept
-    mabd_real* target;     // (coordinates + motors) set from outside during the step
-    bool* target_set;      // (coordinates + motors)
-    mabd_real* applied;    // (bodies x 6) forces of the step; null without parameters
-    mabd_real* wrench;     // (links x 6) of the joints; null without losses by them
-    mabd_real* peak;       // (parts) largest kinetic energy so far [J]
-    int8_t* taken;         // (parts) mabd_integrator of the step
-    bool* divided;         // (parts) the step was taken in parts
+    mabd_redmax_node node;          // the state
+    mabd_real* ball_q;              // (balls x 3) coordinates of balls at the end of the last stage
+    mabd_real* stage_q;             // (freedoms) of the first of two stages; null = not kept
+    mabd_real* target;              // (coordinates + motors) set from outside during the step
+    bool* target_set;               // (coordinates + motors)
+    mabd_real* applied;             // (bodies x 6) forces of the step; null without parameters
+    mabd_real* wrench;              // (links x 6) of the joints; null without losses by them
+    mabd_real* peak;                // (parts) largest kinetic energy so far [J]
+    int8_t* taken;                  // (parts) mabd_integrator of the step
+    bool* divided;                  // (parts) the step was taken in parts
+    bool* impact;                   // (parts) and ended with impulses
+    bool* rough;                    // (parts) a law changed its branch in it, or is where two meet
+    mabd_axis_branch* branch;       // (laws) of the last stage
+    mabd_axis_branch* stage_branch; // (laws) of the first of two stages
+    bool* has_branches;             // (1) false at the start of a run
 } mabd_redmax_record;
 
 /// Return the pointers into the bytes of a record; null: all pointers are null.
@@ -25,6 +30,8 @@ mabd_redmax_record mabd_redmax_record_at(const mabd_redmax_gradient* g, const vo
 typedef struct mabd_redmax_saved {
     mabd_redmax_node now, last;
     mabd_rigid_inputs inputs;
+    mabd_axis_branch* branch;
+    bool has_branches;
     mabd_real time;
 } mabd_redmax_saved;
 

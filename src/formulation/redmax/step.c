@@ -189,6 +189,7 @@ static mabd_status solve_stage(mabd_redmax_solve* s, mabd_integrator method, int
     MABD_TRY(mabd_redmax_with_bounds(s, once ? mabd_redmax_newton_once : mabd_redmax_newton));
     memcpy(keep + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *keep);
     s->jumped |= s->watches && mabd_redmax_changed_branch(s);
+    s->part->rough |= mabd_redmax_axes_kinked(s);
     s->law_work += share * mabd_redmax_law_power(s);
     mabd_redmax_add_stage(s, share, method == MABD_INTEGRATOR_BDF2);
     return MABD_OK;
@@ -207,6 +208,7 @@ static mabd_status advance_sdirk2(mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     const mabd_real rest = (1 - MABD_REDMAX_ALPHA) * s->h, own = MABD_REDMAX_ALPHA * s->h;
     mabd_status status = solve_stage(s, MABD_INTEGRATOR_SDIRK2, 0, rest, sim->stage_q);
+    mabd_redmax_copy_branches(s, sim->stage_branch);
     if (status == MABD_OK && !s->jumped) {
         status = solve_stage(s, MABD_INTEGRATOR_SDIRK2, 1, own, sim->end_q);
     }
@@ -360,11 +362,14 @@ mabd_status mabd_redmax_divide(mabd_redmax_solve* s, mabd_real time) {
     mabd_redmax_copy_node(s, &sim->now, &sim->base);
     load_forces(s);
     s->from_node = &sim->base;
+    mabd_redmax_copy_branches(s, sim->base_branch);
     while (done < units) {
         s->h = (mabd_real)size * unit, s->from = time + (mabd_real)done * unit;
+        mabd_redmax_reset_branches(s, sim->base_branch); // a part that failed has moved them
         const mabd_status status = mabd_redmax_advance(s, method, size == 1, &sim->next);
         if (status == MABD_OK) {
             mabd_redmax_copy_node(s, &sim->next, &sim->base);
+            mabd_redmax_copy_branches(s, sim->base_branch);
             if (s->sizes) s->sizes[s->report->substeps] = size;
             done += size;
             s->report->substeps++;
@@ -379,8 +384,7 @@ mabd_status mabd_redmax_divide(mabd_redmax_solve* s, mabd_real time) {
     return MABD_OK;
 }
 
-// Begin a step with the branches of the state.
-static void take_branches(mabd_redmax_solve* s, mabd_real time) {
+void mabd_redmax_begin_branches(mabd_redmax_solve* s, mabd_real time) {
     if (s->part->law_count == 0) return;
     s->from_node = &s->sim->now, s->from = s->time = time, s->h = s->sim->def.h;
     mabd_redmax_set_inputs(s);
@@ -402,23 +406,22 @@ static mabd_integrator method_of(const mabd_redmax_sim* sim, const mabd_redmax_p
 static mabd_status advance_once(mabd_redmax_solve* s, mabd_integrator method, mabd_real time) {
     mabd_redmax_sim* sim = s->sim;
     const bool last = sim->def.max_halvings == 0;
-    take_branches(s, time);
+    mabd_redmax_begin_branches(s, time);
     load_forces(s);
     const mabd_status status = mabd_redmax_advance(s, method, last, &sim->next);
     if (!s->jumped) return status;
     s->watches = false, s->part->peak_after = s->part->peak;
-    take_branches(s, time);
+    s->part->taken = MABD_INTEGRATOR_EULER;
+    mabd_redmax_begin_branches(s, time);
     load_forces(s);
     return mabd_redmax_advance(s, MABD_INTEGRATOR_EULER, last, &sim->next);
 }
 
-static void step_part(void* context, int32_t index, int32_t thread) {
-    mabd_redmax_sim* sim = context;
+void mabd_redmax_step_part(mabd_redmax_sim* sim, int32_t index) {
     mabd_redmax_part* part = &sim->parts[index];
     mabd_redmax_report* report = &sim->reports[index];
     const mabd_real time = sim->time;
     const mabd_integrator own = sim->def.integrator;
-    (void)thread;
     *report = (mabd_redmax_report){.link = -1, .joint = -1, .substeps = 1, .converged = true};
     const bool poses = part->poses;
     part->poses |= sim->inputs.has_applied; // forces of the world turn in the link frames
@@ -437,21 +440,28 @@ static void step_part(void* context, int32_t index, int32_t thread) {
     bool smooth = !lawful || method != MABD_INTEGRATOR_EULER;
     s.watches = lawful && smooth;
     part->peak_after = part->peak;
-    part->taken = method, part->divided = false;
+    part->taken = method, part->divided = part->impact = part->rough = false;
     report->status = advance_once(&s, method, time);
     const bool failed = report->status == MABD_ERR_SINGULAR || report->status == MABD_ERR_DIVERGED;
     const bool halve = failed && own != MABD_INTEGRATOR_RK45; // which divides the step itself
     part->history_after = true;
     if (halve && sim->def.max_halvings > 0) {
         s.watches = false;
-        take_branches(&s, time);
+        mabd_redmax_begin_branches(&s, time);
         report->status = mabd_redmax_divide(&s, time);
         part->history_after = false, part->divided = true;
     }
     smooth &= !s.jumped && !(lawful && report->retries > 0);
     part->history_after &= smooth && !(lawful && mabd_redmax_starts_drive(&s));
-    if (!smooth && report->status == MABD_OK) mabd_redmax_take_impacts(&s, &sim->next);
+    if (!smooth && report->status == MABD_OK) {
+        part->impact = mabd_redmax_take_impacts(&s, &sim->next);
+    }
     part->poses = poses;
+}
+
+static void step_part(void* context, int32_t index, int32_t thread) {
+    (void)thread;
+    mabd_redmax_step_part(context, index);
 }
 
 // Parts with tasks of their own (lean.h) take their steps one after the other, with all threads.

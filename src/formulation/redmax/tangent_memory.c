@@ -38,14 +38,16 @@ static void lay_out_links(mabd_redmax_gradient* g, mabd_arena* arena) {
 
 static void lay_out(mabd_redmax_gradient* g, mabd_arena* arena) {
     const size_t n = (size_t)g->sim->freedom_count, parameters = (size_t)g->parameter_count;
-    mabd_real** vectors[] = {&g->q,      &g->v,      &g->a,      &g->z,
-                             &g->base_q, &g->base_v, &g->target, &g->changes.r};
+    mabd_real** vectors[] = {&g->q,           &g->v,          &g->a,           &g->z,
+                             &g->base_q,      &g->base_v,     &g->target,      &g->hold,
+                             &g->last_target, &g->base_theta, &g->stage_theta, &g->changes.r};
     TAKE(parameter_part, parameters);
     TAKE(parameter_freedom, parameters);
     TAKE(sorted, parameters);
     TAKE(sorted_first, (size_t)g->sim->part_count + 2);
     TAKE(product, parameters);
     TAKE(directions, (size_t)g->direction_count);
+    TAKE(branch, (size_t)g->sim->law_count);
     TAKE(sizes, (size_t)1 << g->sim->def.max_halvings);
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         *vectors[i] = mabd_arena_take(arena, n, sizeof **vectors[i]);
@@ -57,6 +59,7 @@ static void lay_out(mabd_redmax_gradient* g, mabd_arena* arena) {
         d.fresh = take_tangent(g->sim, arena);
         const mabd_redmax_tangent stage = take_tangent(g->sim, arena);
         d.stage_v = stage.q, d.stage_a = stage.v;
+        d.stage_theta = mabd_arena_take(arena, n, sizeof *d.stage_theta);
         if (arena->memory) g->directions[i] = d;
     }
 }
@@ -81,6 +84,9 @@ static mabd_status check_axis(const mabd_redmax_sim* sim, const mabd_parameter* 
     }
     if (!start && !f->control) return refuse(name, "the axis has no control", error);
     if (!start && f->prescribed) return refuse(name, "a rigid servo overrules it", error);
+    if (p->kind == MABD_PARAMETER_FRICTION && !(f->control->friction > 0)) {
+        return refuse(name, "the axis has none in the scene", error);
+    }
     return MABD_OK;
 }
 
@@ -88,7 +94,6 @@ static mabd_status check_parameter(const mabd_redmax_sim* sim, const mabd_parame
                                    mabd_error* error) {
     const char* name = mabd_parameter_kind_name(p->kind);
     switch (p->kind) {
-    case MABD_PARAMETER_FRICTION:
     case MABD_PARAMETER_SPRING:
     case MABD_PARAMETER_GROUND:
     case MABD_PARAMETER_SPLINE:
@@ -99,6 +104,7 @@ static mabd_status check_parameter(const mabd_redmax_sim* sim, const mabd_parame
     case MABD_PARAMETER_REST:
     case MABD_PARAMETER_DAMPING:
     case MABD_PARAMETER_ARMATURE:
+    case MABD_PARAMETER_FRICTION:
         return check_axis(sim, p, name, error);
     case MABD_PARAMETER_AXIS_A:
     case MABD_PARAMETER_AXIS_B:
@@ -177,6 +183,7 @@ static int32_t link_of(const mabd_redmax_sim* sim, const mabd_parameter* p, int3
     case MABD_PARAMETER_REST:
     case MABD_PARAMETER_DAMPING:
     case MABD_PARAMETER_ARMATURE:
+    case MABD_PARAMETER_FRICTION:
         *freedom = mabd_redmax_find_axis(sim, joint, p->axis);
         return sim->joint_link[joint];
     default:
@@ -259,12 +266,6 @@ mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_
             error, MABD_ERR_UNAVAILABLE,
             "formulation 'redmax': screws, composites and splines have no derivatives");
     }
-    if (sim->law_count > 0) {
-        return mabd_fail(
-            error, MABD_ERR_UNAVAILABLE,
-            "formulation 'redmax': stops, limited drives, rate motors, dry friction and "
-            "rigid servos on free rotations have no derivatives");
-    }
     MABD_TRY(check_axes(sim, error));
     for (int32_t i = 0; i < setup->parameter_count; i++) {
         MABD_TRY(check_parameter(sim, &setup->parameters[i], error));
@@ -320,7 +321,7 @@ void mabd_redmax_clear_directions(mabd_redmax_gradient* g) {
     }
     memset(g->product, 0, (size_t)g->parameter_count * sizeof *g->product);
     memset(g->wrench, 0, (size_t)g->sim->link_count * sizeof *g->wrench);
-    memset(g->target, 0, bytes);
+    memset(g->target, 0, bytes), memset(g->last_target, 0, bytes);
     g->has_wrench = false;
 }
 

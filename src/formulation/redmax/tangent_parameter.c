@@ -16,6 +16,7 @@
 //
 // The projections of the start state have the first and the last of these (start_pull.c).
 
+#include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_tangent.h"
 #include "rigid/parameter_change.h"
 #include "scene/signal.h"
@@ -215,6 +216,8 @@ static mabd_real axis_force(const parameter_view* v, int32_t k) {
         return c->spring;
     case MABD_PARAMETER_DAMPING:
         return -sim->v[k];
+    case MABD_PARAMETER_FRICTION:
+        return -mabd_redmax_friction_side(sim, k);
     default: // armature
         return -sim->a[k];
     }
@@ -237,6 +240,9 @@ static void pass_ball_axis(parameter_view* v, const mabd_redmax_link* link, int3
         case MABD_PARAMETER_DAMPING:
             tau = by.damping[j];
             break;
+        case MABD_PARAMETER_FRICTION:
+            tau = -by.force[j] * mabd_redmax_friction_side(sim, k);
+            break;
         default: // armature
             tau = by.armature[j];
             break;
@@ -258,7 +264,14 @@ bool mabd_redmax_sets_control(const mabd_parameter* p, int64_t step) {
     return p->kind == MABD_PARAMETER_CONTROL && p->first <= step && step <= p->last;
 }
 
-// Targets of prescribed freedoms are no forces: tangent_step.c.
+bool mabd_redmax_sets_target(const mabd_redmax_gradient* g, int32_t index, int64_t step) {
+    const mabd_parameter* p = &g->parameters[index];
+    const mabd_model* m = g->sim->model;
+    return mabd_redmax_sets_control(p, step) &&
+           m->controls[p->index % m->control_count].kind != MABD_CONTROL_FORCE;
+}
+
+// Targets of prescribed freedoms and drives are no forces: tangent_step.c.
 static void pass_control(parameter_view* v, int32_t k) {
     const mabd_redmax_sim* sim = v->g->sim;
     const mabd_model* m = sim->model;
@@ -399,8 +412,12 @@ static void pass_parameter(parameter_view* v) {
     case MABD_PARAMETER_STIFFNESS:
     case MABD_PARAMETER_REST:
     case MABD_PARAMETER_DAMPING:
-    case MABD_PARAMETER_ARMATURE:
+    case MABD_PARAMETER_FRICTION:
         if (motion) pass_axis(v, v->g->parameter_freedom[v->index]);
+        break;
+    case MABD_PARAMETER_ARMATURE:
+        if (motion || v->equation == MABD_EQUATION_IMPACT)
+            pass_axis(v, v->g->parameter_freedom[v->index]);
         break;
     case MABD_PARAMETER_CONTROL:
         if (motion) pass_control(v, v->g->parameter_freedom[v->index]);

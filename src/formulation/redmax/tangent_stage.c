@@ -12,7 +12,7 @@
 // Prescribed freedoms have the row dq = dt of their target t, whose bar is z. A target that a
 // program has set is reached along a line from where the axis was at the start of the step.
 
-#include "formulation/redmax/redmax_pass.h"
+#include "formulation/redmax/tangent_law.h"
 
 #include "base/error.h"
 #include "rigid/linear_pass.h"
@@ -88,12 +88,14 @@ static void pass_base(const mabd_redmax_pass* r, mabd_real s, mabd_redmax_tangen
             mabd_pass_scaled(r->back, s, 1, g->base_q + k, start.q + k);
         mabd_pass_scaled(r->back, s, 1, g->base_v + k, start.v + k);
     }
+    if (r->part->law_count > 0) mabd_redmax_pass_theta(r, s, r->s.from_node, start);
 }
 
 static void pass_history(const mabd_redmax_pass* r, mabd_redmax_tangent start,
                          mabd_redmax_tangent last) {
     const mabd_redmax_gradient* g = r->g;
     const mabd_real third = (mabd_real)1 / 3;
+    if (r->part->law_count > 0) mabd_redmax_pass_theta(r, -third, &g->sim->last, last);
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &g->sim->links[i];
         const size_t at = (size_t)link->first;
@@ -110,12 +112,15 @@ static void pass_history(const mabd_redmax_pass* r, mabd_redmax_tangent start,
     }
 }
 
-// The first stage of sdirk2 in the base of the second one.
-static void pass_first_stage(const mabd_redmax_pass* r, mabd_real* v, mabd_real* a) {
+// The first stage of sdirk2 in the base of the second one; theta: rates of rotation vectors.
+static void pass_first_stage(const mabd_redmax_pass* r, mabd_real* v, mabd_real* a,
+                             mabd_real* theta) {
     const mabd_real rest = (1 - MABD_REDMAX_ALPHA) * r->s.h;
     const size_t at = mabd_redmax_pass_first(r);
     mabd_pass_scaled(r->back, rest, r->part->freedom_count, r->g->base_q + at, v + at);
     mabd_pass_scaled(r->back, rest, r->part->freedom_count, r->g->base_v + at, a + at);
+    if (r->back) mabd_redmax_pass_clear(r, theta);
+    mabd_pass_scaled(r->back, rest, r->part->freedom_count, r->g->base_theta + at, theta + at);
 }
 
 // ---- prescribed freedoms -----------------------------------------------------------------------
@@ -244,10 +249,12 @@ static void enter_rates(mabd_redmax_pass* r, mabd_integrator method, int number,
 }
 
 static mabd_status enter_stage(mabd_redmax_pass* r, mabd_integrator method, int number,
-                               const mabd_real* q) {
+                               const mabd_real* q, const mabd_axis_branch* branch) {
     int32_t link;
     enter_rates(r, method, number, q);
+    mabd_redmax_set_branches(&r->s, branch);
     mabd_redmax_residual(&r->s);
+    mabd_redmax_find_forces(&r->s);
     const mabd_status status =
         mabd_redmax_factor(&r->s, mabd_redmax_stage_weights(r->s.gamma), &link);
     return status == MABD_OK ? MABD_OK : mabd_redmax_pass_fail(r, status);
@@ -264,6 +271,7 @@ static void stage_back(mabd_redmax_pass* r, mabd_redmax_tangent start, mabd_redm
         g->z[k] = g->q[k] + g->v[k] / gamma;
     }
     mabd_redmax_apply_transposed(&r->s, g->z, g->z);
+    mabd_redmax_split_rows(r);
     mabd_redmax_pull_back(&r->s, g->z, NULL);
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &sim->links[i];
@@ -277,16 +285,19 @@ static void stage_back(mabd_redmax_pass* r, mabd_redmax_tangent start, mabd_redm
     mabd_redmax_pass_centers_back(r, -1, g->z, start.q);
     mabd_redmax_parameter_products(g, &r->s, MABD_EQUATION_STEP, r->step->step, -1, g->z);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
-        if (sim->freedoms[k].prescribed) pass_row(r, k, g->z + k, begin, g->target);
+        if (sim->freedoms[k].prescribed) pass_row(r, k, g->hold + k, begin, g->target);
     }
+    mabd_redmax_pass_laws(r, start.q);
 }
 
 // Set the target that the parameter of direction i changes; back to zero with value 0.
 void mabd_redmax_pass_set_target(const mabd_redmax_pass* r, int32_t i, mabd_real value) {
     const mabd_redmax_gradient* g = r->g;
     const int32_t index = i + g->direction_first;
-    if (index < 0 || !mabd_redmax_sets_control(&g->parameters[index], r->step->step)) return;
-    g->target[g->parameter_freedom[index]] = value;
+    if (index < 0) return;
+    const int32_t k = g->parameter_freedom[index];
+    if (mabd_redmax_sets_target(g, index, r->step->step)) g->target[k] = value;
+    if (mabd_redmax_sets_target(g, index, r->step->step - 1)) g->last_target[k] = value;
 }
 
 // Changes of the residual by the parameter of direction i.
@@ -305,6 +316,7 @@ static void stage_forward(mabd_redmax_pass* r, int32_t i, mabd_redmax_tangent st
     mabd_redmax_pass_clear_changes(r);
     mabd_redmax_pass_parameter(r, i);
     mabd_redmax_pass_centers_forward(r, start.q);
+    mabd_redmax_pass_laws(r, start.q);
     mabd_redmax_changes c = g->changes;
     c.v = g->v, c.a = g->a;
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
@@ -314,13 +326,26 @@ static void stage_forward(mabd_redmax_pass* r, int32_t i, mabd_redmax_tangent st
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         g->z[k] = -g->z[k];
         if (!g->sim->freedoms[k].prescribed) continue;
-        g->z[k] = 0;
-        pass_row(r, k, g->z + k, begin, g->target);
+        g->hold[k] = 0;
+        pass_row(r, k, g->hold + k, begin, g->target);
     }
+    mabd_redmax_join_rows(r);
     mabd_redmax_apply(&r->s, g->z, g->q);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         g->v[k] = (g->q[k] - g->base_q[k]) / gamma, g->a[k] = (g->v[k] - g->base_v[k]) / gamma;
     }
+}
+
+// Rates and accelerations of the first stage of sdirk2, at its poses.
+static void enter_first_stage(mabd_redmax_pass* r, mabd_integrator method) {
+    enter_rates(r, method, 0, r->stage_q);
+    if (r->part->law_count > 0) mabd_redmax_place(&r->s); // histories of rotation vectors
+}
+
+static void clear_stage(const mabd_redmax_pass* r) {
+    const mabd_redmax_gradient* g = r->g;
+    mabd_redmax_pass_clear(r, g->q), mabd_redmax_pass_clear(r, g->v);
+    mabd_redmax_pass_clear(r, g->a);
 }
 
 // ---- implicit methods --------------------------------------------------------------------------
@@ -330,10 +355,10 @@ mabd_status mabd_redmax_implicit_back(mabd_redmax_pass* r, mabd_integrator metho
                                       mabd_redmax_tangent last, mabd_redmax_tangent begin) {
     mabd_redmax_gradient* g = r->g;
     const bool two = method == MABD_INTEGRATOR_SDIRK2, history = method == MABD_INTEGRATOR_BDF2;
-    if (two) enter_rates(r, method, 0, r->stage_q);
-    MABD_TRY(enter_stage(r, method, two, r->end_q));
-    mabd_redmax_pass_clear(r, g->q), mabd_redmax_pass_clear(r, g->v),
-        mabd_redmax_pass_clear(r, g->a);
+    if (two) enter_first_stage(r, method);
+    MABD_TRY(enter_stage(r, method, two, r->end_q, r->end_branch));
+    clear_stage(r);
+    mabd_redmax_pass_clear(r, g->base_theta);
     pass_settled(r, method, end, begin, g->target);
     mabd_redmax_pass_end(r, g->sim->q, g->sim->v, end, start);
     mabd_redmax_pass_wrenches_back(r, start.q);
@@ -341,10 +366,11 @@ mabd_status mabd_redmax_implicit_back(mabd_redmax_pass* r, mabd_integrator metho
     pass_base(r, history ? (mabd_real)4 / 3 : 1, start);
     if (history) pass_history(r, start, last);
     if (!two) return MABD_OK;
-    mabd_redmax_pass_clear(r, g->q), mabd_redmax_pass_clear(r, g->v),
-        mabd_redmax_pass_clear(r, g->a);
-    pass_first_stage(r, g->v, g->a);
-    MABD_TRY(enter_stage(r, method, 0, r->stage_q));
+    clear_stage(r);
+    pass_first_stage(r, g->v, g->a, g->stage_theta);
+    MABD_TRY(enter_stage(r, method, 0, r->stage_q, r->stage_branch));
+    mabd_redmax_pass_clear(r, g->base_theta);
+    mabd_redmax_pass_theta_rate(r, g->stage_theta, start.q);
     stage_back(r, start, begin);
     pass_base(r, 1, start);
     return MABD_OK;
@@ -356,21 +382,25 @@ mabd_status mabd_redmax_implicit_forward(mabd_redmax_pass* r, mabd_integrator me
     const bool two = method == MABD_INTEGRATOR_SDIRK2, history = method == MABD_INTEGRATOR_BDF2;
     for (int number = 0; number <= two; number++) {
         const bool last = number == two;
-        if (number == 1) enter_rates(r, method, 0, r->stage_q);
-        MABD_TRY(enter_stage(r, method, number, last ? r->end_q : r->stage_q));
+        if (number == 1) enter_first_stage(r, method);
+        MABD_TRY(enter_stage(r, method, number, last ? r->end_q : r->stage_q,
+                             last ? r->end_branch : r->stage_branch));
         for (int32_t i = 0; i < g->direction_count; i++) {
             mabd_redmax_direction* d = &from[i];
             const mabd_redmax_tangent begin = halves ? d->last : d->now;
             mabd_redmax_pass_set_target(r, i, 1);
             mabd_redmax_pass_clear(r, g->base_q), mabd_redmax_pass_clear(r, g->base_v);
+            mabd_redmax_pass_clear(r, g->base_theta);
             pass_base(r, history ? (mabd_real)4 / 3 : 1, d->now);
             if (history) pass_history(r, d->now, d->last);
-            if (number == 1) pass_first_stage(r, d->stage_v, d->stage_a);
+            if (number == 1) pass_first_stage(r, d->stage_v, d->stage_a, d->stage_theta);
             stage_forward(r, i, d->now, begin);
-            if (!last)
-                mabd_redmax_pass_copy(r, d->stage_v, g->v),
-                    mabd_redmax_pass_copy(r, d->stage_a, g->a);
-            if (last) {
+            if (!last) {
+                mabd_redmax_pass_copy(r, d->stage_v, g->v);
+                mabd_redmax_pass_copy(r, d->stage_a, g->a);
+                mabd_redmax_pass_clear(r, d->stage_theta);
+                mabd_redmax_pass_theta_rate(r, d->stage_theta, d->now.q);
+            } else {
                 mabd_redmax_pass_clear_node(r, d->fresh);
                 mabd_redmax_pass_end(r, g->sim->q, g->sim->v, d->fresh, d->now);
                 pass_settled(r, method, d->fresh, begin, g->target);

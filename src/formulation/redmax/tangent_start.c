@@ -71,6 +71,7 @@ static start_run enter(mabd_redmax_gradient* g, mabd_error* error) {
     memcpy(g->still_links, sim->links, (size_t)sim->link_count * sizeof *sim->links);
     memcpy(g->still_freedoms, sim->freedoms, (size_t)sim->freedom_count * sizeof *sim->freedoms);
     for (int32_t i = 0; i < sim->link_count; i++) g->still_links[i].laws = false;
+    for (int32_t i = 0; i < sim->ball_count; i++) sim->balls[i].holds = false;
     for (int32_t k = 0; k < sim->freedom_count; k++) {
         mabd_redmax_freedom* f = &g->still_freedoms[k];
         f->k = f->d = f->I = f->push = 0;

@@ -6,7 +6,7 @@
 // A step in parts is a chain of steps by the method without history; going back over it, each is
 // reached by taking the ones before it again.
 
-#include "formulation/redmax/redmax_pass.h"
+#include "formulation/redmax/tangent_law.h"
 
 // ---- a step ------------------------------------------------------------------------------------
 
@@ -28,12 +28,16 @@ static mabd_status method_forward(mabd_redmax_pass* r, mabd_integrator method, b
 static mabd_status find_stages(mabd_redmax_pass* r, mabd_integrator method) {
     mabd_redmax_sim* sim = r->g->sim;
     r->stage_q = sim->stage_q, r->end_q = sim->end_q;
+    r->stage_branch = sim->stage_branch, r->end_branch = r->g->branch;
     if (method == MABD_INTEGRATOR_SEMI_IMPLICIT) return MABD_OK;
     const bool two = method == MABD_INTEGRATOR_SDIRK2;
-    if (!r->after.node.q || (two && !r->after.stage_q)) {
+    if (!r->after.node.q || (two && !r->after.stage_q) || r->impact) {
+        mabd_redmax_begin_branches(&r->s, r->step->time);
         const mabd_status status = mabd_redmax_advance(&r->s, method, true, &sim->next);
+        mabd_redmax_copy_branches(&r->s, r->g->branch);
         return status == MABD_OK ? MABD_OK : mabd_redmax_pass_fail(r, status);
     }
+    r->stage_branch = r->after.stage_branch, r->end_branch = r->after.branch;
     if (r->after.stage_q) r->stage_q = r->after.stage_q;
     mabd_redmax_pass_copy(r, sim->end_q, r->after.node.q);
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
@@ -59,6 +63,7 @@ static void set_part(mabd_redmax_pass* r, int32_t done, int32_t size) {
 static mabd_status reach_part(mabd_redmax_pass* r, mabd_integrator method, int32_t last) {
     mabd_redmax_sim* sim = r->g->sim;
     int32_t done = 0;
+    mabd_redmax_begin_branches(&r->s, r->step->time);
     mabd_redmax_copy_node(&r->s, &sim->now, &sim->base);
     for (int32_t k = 0; k <= last; k++) {
         set_part(r, done, r->g->sizes[k]);
@@ -67,11 +72,15 @@ static mabd_status reach_part(mabd_redmax_pass* r, mabd_integrator method, int32
         done += r->g->sizes[k];
         if (k < last) mabd_redmax_copy_node(&r->s, &sim->next, &sim->base);
     }
+    mabd_redmax_copy_branches(&r->s, r->g->branch);
     return MABD_OK;
 }
 
 // Find the sizes of the parts of a divided step by dividing it again.
 static mabd_status find_sizes(mabd_redmax_pass* r, int32_t* count) {
+    r->stage_q = r->g->sim->stage_q, r->end_q = r->g->sim->end_q;
+    r->stage_branch = r->g->sim->stage_branch, r->end_branch = r->g->branch;
+    mabd_redmax_begin_branches(&r->s, r->step->time);
     r->s.sizes = r->g->sizes;
     const mabd_status status = mabd_redmax_divide(&r->s, r->step->time);
     r->s.sizes = NULL;
@@ -85,7 +94,7 @@ static mabd_status parts_back(mabd_redmax_pass* r, mabd_integrator method, mabd_
     const mabd_redmax_tangent start = g->directions[0].last; // there is no history
     int32_t count;
     MABD_TRY(find_sizes(r, &count));
-    r->stage_q = g->sim->stage_q, r->end_q = g->sim->end_q;
+    if (r->impact) MABD_TRY(mabd_redmax_impact_back(r, end));
     for (int32_t k = count - 1; k >= 0; k--) {
         MABD_TRY(reach_part(r, method, k));
         mabd_redmax_pass_clear_node(r, start);
@@ -104,7 +113,6 @@ static mabd_status parts_forward(mabd_redmax_pass* r, mabd_integrator method) {
     mabd_redmax_gradient* g = r->g;
     int32_t count;
     MABD_TRY(find_sizes(r, &count));
-    r->stage_q = g->sim->stage_q, r->end_q = g->sim->end_q;
     for (int32_t i = 0; i < g->direction_count; i++) {
         mabd_redmax_pass_copy_node(r, g->directions[i].last, g->directions[i].now);
     }
@@ -115,7 +123,23 @@ static mabd_status parts_forward(mabd_redmax_pass* r, mabd_integrator method) {
             mabd_redmax_pass_copy_node(r, g->directions[i].now, g->directions[i].fresh);
         }
     }
+    if (!r->impact) return MABD_OK;
+    MABD_TRY(mabd_redmax_impact_forward(r));
+    for (int32_t i = 0; i < g->direction_count; i++) {
+        mabd_redmax_pass_copy_node(r, g->directions[i].now, g->directions[i].fresh);
+    }
     return MABD_OK;
+}
+
+// Bars of the targets of this step and of the one before -> parameters.
+static void targets_back(const mabd_redmax_pass* r) {
+    mabd_redmax_gradient* g = r->g;
+    const int32_t part = (int32_t)(r->part - g->sim->parts);
+    for (int32_t k = g->sorted_first[part]; k < g->sorted_first[part + 1]; k++) {
+        const int32_t i = g->sorted[k], at = g->parameter_freedom[i];
+        if (mabd_redmax_sets_target(g, i, r->step->step)) g->product[i] += g->target[at];
+        if (mabd_redmax_sets_target(g, i, r->step->step - 1)) g->product[i] += g->last_target[at];
+    }
 }
 
 // ---- a step of a part --------------------------------------------------------------------------
@@ -127,19 +151,15 @@ static mabd_status part_back(mabd_redmax_pass* r, mabd_integrator method, bool d
     mabd_redmax_pass_copy_node(r, d->fresh, d->now);
     mabd_redmax_pass_copy_node(r, d->now, d->last);
     mabd_redmax_pass_clear_node(r, d->last);
-    mabd_redmax_pass_clear(r, g->target);
+    mabd_redmax_pass_clear(r, g->target), mabd_redmax_pass_clear(r, g->last_target);
     if (divided) {
         MABD_TRY(parts_back(r, mabd_redmax_divided_method(g->sim, r->part), d->fresh, d->now));
     } else {
         MABD_TRY(find_stages(r, method));
+        if (r->impact) MABD_TRY(mabd_redmax_impact_back(r, d->fresh));
         MABD_TRY(method_back(r, method, d->fresh, d->now, d->last, d->now));
     }
-    const int32_t part = (int32_t)(r->part - g->sim->parts);
-    for (int32_t k = g->sorted_first[part]; k < g->sorted_first[part + 1]; k++) {
-        const int32_t i = g->sorted[k];
-        if (!mabd_redmax_sets_control(&g->parameters[i], r->step->step)) continue;
-        g->product[i] += g->target[g->parameter_freedom[i]];
-    }
+    targets_back(r);
     return MABD_OK;
 }
 
@@ -148,6 +168,7 @@ static mabd_status part_forward(mabd_redmax_pass* r, mabd_integrator method, boo
     if (divided) return parts_forward(r, mabd_redmax_divided_method(g->sim, r->part));
     MABD_TRY(find_stages(r, method));
     MABD_TRY(method_forward(r, method, false));
+    if (r->impact) MABD_TRY(mabd_redmax_impact_forward(r));
     for (int32_t i = 0; i < g->direction_count; i++) {
         mabd_redmax_pass_copy_node(r, g->directions[i].last, g->directions[i].now);
         mabd_redmax_pass_copy_node(r, g->directions[i].now, g->directions[i].fresh);
@@ -177,6 +198,7 @@ static mabd_status pass_part(mabd_redmax_pass* r, int32_t index) {
     r->s = solve_of(r);
     const mabd_integrator method = (mabd_integrator)r->after.taken[index];
     const bool divided = r->after.divided[index];
+    r->impact = r->after.impact[index];
     const mabd_status status =
         r->back ? part_back(r, method, divided) : part_forward(r, method, divided);
     *r->part = kept;
@@ -188,16 +210,17 @@ static mabd_status fresh_part(mabd_redmax_pass* r, int32_t index) {
     mabd_redmax_sim* sim = r->g->sim;
     r->part = &sim->parts[index];
     const mabd_redmax_part kept = *r->part;
-    const mabd_integrator own = sim->def.integrator;
-    const mabd_integrator method =
-        own == MABD_INTEGRATOR_BDF2 ? mabd_redmax_divided_method(sim, r->part) : own;
+    r->part->has_history = false;
+    mabd_redmax_step_part(sim, index);
+    const mabd_integrator method = r->part->taken;
+    const bool divided = r->part->divided;
+    mabd_status status = sim->reports[index].status;
+    if (status != MABD_OK) status = mabd_redmax_pass_fail(r, status);
+    r->impact = r->part->impact;
+    *r->part = kept;
     r->part->poses |= sim->inputs.has_applied;
     r->s = solve_of(r);
-    mabd_status status = mabd_redmax_advance(&r->s, method, sim->def.max_halvings == 0, &sim->next);
-    const bool divided = status == MABD_ERR_SINGULAR || status == MABD_ERR_DIVERGED;
-    r->part->peak_after = kept.peak;
-    r->s = solve_of(r);
-    status = part_forward(r, method, divided && sim->def.max_halvings > 0);
+    if (status == MABD_OK) status = part_forward(r, method, divided);
     *r->part = kept;
     return status;
 }

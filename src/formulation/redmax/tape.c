@@ -7,6 +7,7 @@
 // step. Rates, accelerations, wrenches and factors of the stages are computed again, to the bit.
 // The step that starts bdf2, and steps in parts, are taken again from the record before; bdf2 keeps
 // first stages if parameters are controls or forces, since it starts anew whenever these change.
+// Axes with laws have the branches of each stage on the tape; impacts are taken again.
 
 #include "formulation/redmax/redmax_tape.h"
 
@@ -16,7 +17,7 @@ static mabd_redmax_record lay_out(const mabd_redmax_gradient* g, mabd_arena* are
     const mabd_redmax_sim* sim = g->sim;
     const size_t bodies = (size_t)sim->model->body_count, real = sizeof(mabd_real);
     const size_t freedoms = (size_t)sim->freedom_count, balls = (size_t)sim->ball_count;
-    const size_t parts = (size_t)sim->part_count;
+    const size_t parts = (size_t)sim->part_count, laws = (size_t)sim->law_count;
     mabd_redmax_record r;
     memset(&r, 0, sizeof r);
     r.node.q = mabd_arena_take(arena, freedoms, real);
@@ -32,6 +33,11 @@ static mabd_redmax_record lay_out(const mabd_redmax_gradient* g, mabd_arena* are
     r.target_set = mabd_arena_take(arena, sim->inputs.count, sizeof *r.target_set);
     r.taken = mabd_arena_take(arena, parts, sizeof *r.taken);
     r.divided = mabd_arena_take(arena, parts, sizeof *r.divided);
+    r.impact = mabd_arena_take(arena, parts, sizeof *r.impact);
+    r.rough = mabd_arena_take(arena, parts, sizeof *r.rough);
+    r.branch = mabd_arena_take(arena, laws, sizeof *r.branch);
+    r.stage_branch = mabd_arena_take(arena, laws, sizeof *r.stage_branch);
+    r.has_branches = mabd_arena_take(arena, 1, sizeof *r.has_branches);
     return r;
 }
 
@@ -66,6 +72,18 @@ static void write_balls(const mabd_redmax_sim* sim, mabd_real* to) {
     }
 }
 
+// The branches of laws are known: all parts learn them in the first step.
+static bool has_branches(const mabd_redmax_sim* sim) {
+    bool known = false;
+    for (int32_t i = 0; i < sim->part_count; i++) known |= sim->parts[i].has_branches;
+    return known;
+}
+static void set_branches(mabd_redmax_sim* sim, bool known) {
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        sim->parts[i].has_branches = known && sim->parts[i].law_count > 0;
+    }
+}
+
 void mabd_redmax_tape_write(const void* self, const void* work, void* bytes) {
     const mabd_redmax_sim* sim = self;
     const mabd_redmax_record r = mabd_redmax_record_at(work, bytes);
@@ -82,7 +100,11 @@ void mabd_redmax_tape_write(const void* self, const void* work, void* bytes) {
     for (int32_t i = 0; i < sim->part_count; i++) {
         r.peak[i] = sim->parts[i].peak;
         r.taken[i] = (int8_t)sim->parts[i].taken, r.divided[i] = sim->parts[i].divided;
+        r.impact[i] = sim->parts[i].impact, r.rough[i] = sim->parts[i].rough;
     }
+    memcpy(r.branch, sim->branch, (size_t)sim->law_count * sizeof *r.branch);
+    memcpy(r.stage_branch, sim->stage_branch, (size_t)sim->law_count * sizeof *r.stage_branch);
+    *r.has_branches = has_branches(sim);
 }
 
 bool mabd_redmax_tape_read(void* self, const void* work, const void* bytes, mabd_real time) {
@@ -95,18 +117,27 @@ bool mabd_redmax_tape_read(void* self, const void* work, const void* bytes, mabd
     memcpy(sim->inputs.target, r.target, inputs * sizeof *r.target);
     memcpy(sim->inputs.target_set, r.target_set, inputs * sizeof *r.target_set);
     sim->time = time, sim->placed = false;
-    for (int32_t i = 0; i < sim->part_count; i++) rough |= r.divided[i];
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        rough |= r.divided[i] || r.impact[i] || r.rough[i];
+    }
     return rough;
 }
 
 mabd_redmax_saved mabd_redmax_enter(mabd_redmax_sim* sim, const mabd_redmax_record* last,
                                     const mabd_redmax_record* before,
                                     const mabd_redmax_record* after, mabd_real time) {
-    const mabd_redmax_saved saved = {
-        .now = sim->now, .last = sim->last, .inputs = sim->inputs, .time = sim->time};
+    const mabd_redmax_saved saved = {.now = sim->now,
+                                     .last = sim->last,
+                                     .inputs = sim->inputs,
+                                     .branch = sim->branch,
+                                     .has_branches = has_branches(sim),
+                                     .time = sim->time};
     sim->now = before->node, sim->placed = false;
     if (last->node.q) sim->last = last->node;
     sim->inputs.target = after->target, sim->inputs.target_set = after->target_set;
+    sim->inputs.last_target = before->target, sim->inputs.last_set = before->target_set;
+    sim->branch = before->branch;
+    set_branches(sim, *before->has_branches);
     if (after->applied) sim->inputs.applied = after->applied;
     sim->inputs.has_applied = after->applied != NULL;
     sim->time = time;
@@ -116,5 +147,7 @@ mabd_redmax_saved mabd_redmax_enter(mabd_redmax_sim* sim, const mabd_redmax_reco
 void mabd_redmax_leave(mabd_redmax_sim* sim, const mabd_redmax_saved* saved) {
     sim->now = saved->now, sim->last = saved->last;
     sim->inputs = saved->inputs;
+    sim->branch = saved->branch;
+    set_branches(sim, saved->has_branches);
     sim->time = saved->time, sim->placed = false;
 }
