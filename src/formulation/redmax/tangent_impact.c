@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derivatives of the impulses at the end of a step (axes.c): with M the mass matrix and y the jump of
-// the rates,
+// Derivatives of the impulses at the end of a step (axes.c): with M the mass matrix and y the jump
+// of the rates,
 //
 //   held axes       x'(q, v + y) = rate        stops, drives without limit, rigid servos
 //   all others      (M(q) y)_k = 0
 //
 // M y is the residual of the tree without rates, forces and gravity at the accelerations y, so its
-// derivatives are those of any residual; forces on held components of rotation vectors are impulses.
-// Charts are centred at the node, where q = 0 and J = 1: a turn rho of a ball turns the centre. With
-// w the angular velocity after the impact, theta the rotation vector of the joint and y' = P w,
+// derivatives are those of any residual; forces on held components of rotation vectors are
+// impulses. Charts are centred at the node, where q = 0 and J = 1: a turn rho of a ball turns the
+// centre. With w the angular velocity after the impact, theta the rotation vector of the joint and y' = P w,
 //
 //   theta' = N(theta) P w,    P = 1, or -R where the tree reaches the joint from b
 //   dtheta' = dN(N P rho) P w - N R (rho x w) + N P dw
@@ -108,7 +108,7 @@ static void theta_rate(const mabd_redmax_link* link, const mabd_redmax_node* nod
     *by_turn = mabd_m3(columns[0], columns[1], columns[2]);
 }
 
-// y += the change of the rate that a held axis gets by the impact; t: changes of the node before it.
+// y += the change of the rate that a held axis gets by the impact; t: changes of the node before.
 static void pass_rate(const mabd_redmax_pass* r, const mabd_redmax_law* law, mabd_redmax_tangent t,
                       mabd_real* y) {
     const mabd_redmax_gradient* g = r->g;

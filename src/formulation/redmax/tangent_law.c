@@ -2,8 +2,8 @@
 // Derivatives of axes with force laws in a stage (axes.c), on the branches on which it ended.
 //
 // A sloped or flat branch is a force f on the coordinate, besides the spring and damper that are in
-// the residual; a vertical one is the row x = x_star. With the target p of the drive and the history
-// x_b of the coordinate,
+// the residual; a vertical one is the row x = x_star. With the target p of the drive and the
+// history x_b of the coordinate,
 //
 //   servo with gains   df = kp dp, on a rotation vector + kd/gamma dx_b
 //   servo, rigid       dx_star = dp
@@ -11,8 +11,8 @@
 //   friction           dx_star = dx_b where it sticks, df = -side dmu where it slides
 //   stop               dx_star = 0
 //
-// The history of a coordinate of the tree is q_b. That of a rotation vector theta with a turn rho of
-// its ball, dtheta_n = T rho_n, is
+// The history of a coordinate of the tree is q_b. That of a rotation vector theta with a turn rho
+// of its ball, dtheta_n = T rho_n, is
 //
 //   euler, first stage of sdirk2   dtheta_n
 //   bdf2                           (4 dtheta_n - dtheta_(n-1))/3
@@ -20,8 +20,8 @@
 //
 // and in a stage dtheta = Y dq + Z rho_n, rho_n the turn of the centre of the chart.
 //
-// Rows of a ball with held components are L r = 0, L = Y^-T without the held ones, and theta = x_star
-// (factor.c). The forces on held components make r = 0, so the derivative of L drops out, and L
+// Rows of a ball with held components are L r = 0, L = Y^-T without the held ones, and theta =
+// x_star (factor.c). The forces on held components make r = 0, so the derivative of L drops out, and L
 // takes theirs out of r: z on the rows is L'z on r.
 
 #include "formulation/redmax/tangent_law.h"

@@ -5,8 +5,8 @@
 #include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_pass.h"
 
-/// Backwards, after a transposed solve: split its solution g->z into bars of the residual, g->z, and
-/// of what held axes take, g->hold.
+/// Backwards, after a transposed solve: split its solution g->z into bars of the residual, g->z,
+/// and of what held axes take, g->hold.
 void mabd_redmax_split_rows(const mabd_redmax_pass* r);
 /// Forward: make the right side g->z of a solve from that of the residual, g->z, and the changes
 /// g->hold of what held axes take.
