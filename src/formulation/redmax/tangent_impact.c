@@ -8,7 +8,8 @@
 // M y is the residual of the tree without rates, forces and gravity at the accelerations y, so its
 // derivatives are those of any residual; forces on held components of rotation vectors are
 // impulses. Charts are centred at the node, where q = 0 and J = 1: a turn rho of a ball turns the
-// centre. With w the angular velocity after the impact, theta the rotation vector of the joint and y' = P w,
+// centre. With w the angular velocity after the impact, theta the rotation vector of
+// the joint and y' = P w,
 //
 //   theta' = N(theta) P w,    P = 1, or -R where the tree reaches the joint from b
 //   dtheta' = dN(N P rho) P w - N R (rho x w) + N P dw

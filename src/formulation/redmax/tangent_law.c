@@ -21,8 +21,8 @@
 // and in a stage dtheta = Y dq + Z rho_n, rho_n the turn of the centre of the chart.
 //
 // Rows of a ball with held components are L r = 0, L = Y^-T without the held ones, and theta =
-// x_star (factor.c). The forces on held components make r = 0, so the derivative of L drops out, and L
-// takes theirs out of r: z on the rows is L'z on r.
+// x_star (factor.c). The forces on held components make r = 0, so the derivative of L drops out,
+// and L takes theirs out of r: z on the rows is L'z on r.
 
 #include "formulation/redmax/tangent_law.h"
 
