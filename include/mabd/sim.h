@@ -107,6 +107,30 @@ typedef enum mabd_contact_problem {
         MABD_CONTACT_PROBLEM_COUNT
 } mabd_contact_problem;
 
+/// What is unknown in a step (redmax).
+#define MABD_COORDINATES_LIST(X)                                                                   \
+    X(REDUCED, "reduced") /* coordinates of joints */                                              \
+    X(MAXIMAL, "maximal") /* six velocities of each body, and forces of joints */
+
+typedef enum mabd_coordinates {
+#define X(name, text) MABD_COORDINATES_##name,
+    MABD_COORDINATES_LIST(X)
+#undef X
+        MABD_COORDINATES_COUNT
+} mabd_coordinates;
+
+/// Where Baumgarte's stabilisation acts on the rows of joints (redmax with coordinates maximal).
+#define MABD_BAUMGARTE_LIST(X)                                                                     \
+    X(VELOCITY, "velocity")         /* G v = -gamma g */                                           \
+    X(ACCELERATION, "acceleration") /* G a = -G' v - 2 alpha G v - alpha^2 g */
+
+typedef enum mabd_baumgarte_level {
+#define X(name, text) MABD_BAUMGARTE_##name,
+    MABD_BAUMGARTE_LIST(X)
+#undef X
+        MABD_BAUMGARTE_COUNT
+} mabd_baumgarte_level;
+
 /// How redundant rows are handled (quaternion).
 #define MABD_REDUNDANCY_LIST(X)                                                                    \
     X(PROXIMAL, "proximal")   /* all rows are kept, no decision about rank */                      \
@@ -172,6 +196,10 @@ MABD_API const char* mabd_newton_name(mabd_newton value);
 MABD_API const char* mabd_dual_name(mabd_dual value);
 /// Name of a problem of contacts as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_contact_problem_name(mabd_contact_problem value);
+/// Name of coordinates as on the command line; "unknown" for other values. Never null.
+MABD_API const char* mabd_coordinates_name(mabd_coordinates value);
+/// Name of a level of Baumgarte's stabilisation as on the command line; "unknown" for other values.
+MABD_API const char* mabd_baumgarte_level_name(mabd_baumgarte_level value);
 /// Name of a handling of redundant rows as on the command line; "unknown" for other values.
 MABD_API const char* mabd_redundancy_name(mabd_redundancy value);
 /// Name of a choice of equations as on the command line; "unknown" for other values. Never null.
@@ -286,6 +314,10 @@ typedef struct mabd_redmax_def {
     mabd_real energy_guard;     // energy that an implicit step may gain, relative to the largest
                                 // kinetic energy so far plus weight times reach; 0 = off
     mabd_contact_problem contacts; // that gives the forces of contacts
+    mabd_coordinates coordinates;  // maximal: newton_tolerance and energy_guard are not used
+    mabd_real baumgarte;           // maximal: gamma h or alpha h, the part of the row errors that a
+                                   // step takes away, 0 to 1, or 0.8 at level acceleration
+    mabd_baumgarte_level baumgarte_level; // maximal
 } mabd_redmax_def;
 
 /// How to simulate. Start from mabd_default_sim_def(). mabd_sim_create refuses, by name, a field
@@ -318,8 +350,8 @@ MABD_API mabd_sim_def mabd_default_sim_def(void);
 /// balanced, exact: row tolerance 1e-6, 1e-9, 1e-12; gap tolerance 1e-6, 1e-7, 1e-10; contact
 /// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50;
 /// quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by trbdf2, Newton auto,
-/// Baumgarte 1; redmax: Newton tolerance 1e-8, 1e-8, 1e-11, energy guard 1e-4. max_iterations
-/// becomes 0. Other fields stay as they are; an unknown preset changes nothing.
+/// Baumgarte 1; redmax: Newton tolerance 1e-8, 1e-8, 1e-11, energy guard 1e-4, Baumgarte 0.5.
+/// max_iterations becomes 0. Other fields stay as they are; an unknown preset changes nothing.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
 // ---- plan: cost of a simulation before it is created -------------------------------------------

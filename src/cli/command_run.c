@@ -88,12 +88,17 @@ mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     if (o->contact_tolerance_given) def.contact_tolerance = (mabd_real)o->contact_tolerance;
     if (o->friction_updates_given) def.affine.friction_updates = (int32_t)o->friction_updates;
     def.affine.orbit = o->orbit == 0;
+    const bool redmax = def.formulation == MABD_FORMULATION_REDMAX;
     if (o->newton_tolerance_given) {
-        const bool redmax = def.formulation == MABD_FORMULATION_REDMAX;
         mabd_real* own = redmax ? &def.redmax.newton_tolerance : &def.quaternion.newton_tolerance;
         *own = (mabd_real)o->newton_tolerance;
     }
-    if (o->baumgarte_given) def.quaternion.baumgarte = (mabd_real)o->baumgarte;
+    if (o->baumgarte_given) {
+        mabd_real* own = redmax ? &def.redmax.baumgarte : &def.quaternion.baumgarte;
+        *own = (mabd_real)o->baumgarte;
+    }
+    def.redmax.coordinates = (mabd_coordinates)o->coordinates;
+    def.redmax.baumgarte_level = (mabd_baumgarte_level)o->baumgarte_level;
     if (o->energy_guard_given) def.redmax.energy_guard = (mabd_real)o->energy_guard;
     if (o->bdf2_start != MABD_INTEGRATOR_AUTO) {
         def.quaternion.bdf2_start = (mabd_integrator)o->bdf2_start;

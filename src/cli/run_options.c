@@ -18,6 +18,8 @@ static const char* const ON_OFF[] = {"on", "off", NULL};
 static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
 static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
 static const char* const CONTACT_PROBLEMS[] = {MABD_CONTACT_PROBLEM_LIST(X) NULL};
+static const char* const COORDINATES[] = {MABD_COORDINATES_LIST(X) NULL};
+static const char* const BAUMGARTE_LEVELS[] = {MABD_BAUMGARTE_LIST(X) NULL};
 static const char* const REDUNDANCIES[] = {MABD_REDUNDANCY_LIST(X) NULL};
 static const char* const SOLVERS[] = {MABD_SOLVER_LIST(X) NULL};
 static const char* const MULTIPLIERS[] = {MABD_MULTIPLIERS_LIST(X) NULL};
@@ -49,8 +51,12 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
                     &o->energy_guard_given,
                     "energy that a step may gain, relative (redmax; 0 = off, default 1e-4)"),
         option_real("baumgarte", "A", OPTION_NOT_NEGATIVE, &o->baumgarte, &o->baumgarte_given,
-                    "part of the row errors that a step takes away (quaternion with "
-                    "semi-implicit; 0 to 1, default 1)"),
+                    "part of the row errors that a step takes away, 0 to 1 (quaternion with "
+                    "semi-implicit, default 1; redmax with maximal, default 0.5)"),
+        option_choice("baumgarte-level", BAUMGARTE_LEVELS, &o->baumgarte_level,
+                      "where it acts (redmax with maximal; default velocity)"),
+        option_choice("coordinates", COORDINATES, &o->coordinates,
+                      "those of joints, or six velocities of each body (redmax; default reduced)"),
         option_choice("bdf2-start", INTEGRATORS, &o->bdf2_start,
                       "first step of bdf2: trbdf2, sdirk2, euler (quaternion; default trbdf2)"),
         option_choice("contacts", CONTACT_PROBLEMS, &o->contacts,

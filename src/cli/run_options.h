@@ -23,6 +23,7 @@ typedef struct run_options {
     int orbit; // 0 = on, 1 = off
     double newton_tolerance, energy_guard, baumgarte;
     int bdf2_start;                                        // mabd_integrator, auto = not given
+    int coordinates, baumgarte_level;                      // values of the enums of sim.h
     int contacts, redundancy, solver, multipliers, newton; // values of the enums of sim.h
     int64_t steps, every, checkpoint_every, threads;
     bool time_given, steps_given, h_given, gap_tolerance_given, contact_tolerance_given,

@@ -83,7 +83,12 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_real(root, "newton_tolerance",
                      def.formulation == MABD_FORMULATION_REDMAX ? def.redmax.newton_tolerance
                                                                 : def.quaternion.newton_tolerance);
-    summary_set_real(root, "baumgarte", def.quaternion.baumgarte);
+    summary_set_real(root, "baumgarte",
+                     def.formulation == MABD_FORMULATION_REDMAX ? def.redmax.baumgarte
+                                                                : def.quaternion.baumgarte);
+    summary_set_text(root, "baumgarte_level",
+                     mabd_baumgarte_level_name(def.redmax.baumgarte_level));
+    summary_set_text(root, "coordinates", mabd_coordinates_name(def.redmax.coordinates));
     summary_set_real(root, "energy_guard", def.redmax.energy_guard);
     summary_set_text(root, "bdf2_start", mabd_integrator_name(def.quaternion.bdf2_start));
     summary_set_text(root, "contacts_by", mabd_contact_problem_name(def.redmax.contacts));

@@ -34,7 +34,9 @@ typedef struct mabd_output_bars {
     mabd_real energy;         // by mabd_measure.energy
 } mabd_output_bars;
 
-typedef struct mabd_formulation_ops {
+typedef struct mabd_formulation_ops mabd_formulation_ops;
+
+struct mabd_formulation_ops {
     const char* name;          // as in MABD_FORMULATION_LIST
     const char* alias;         // second name that mabd_formulation_find accepts, null = none
     const char* paper_name;    // its name in the literature
@@ -42,9 +44,13 @@ typedef struct mabd_formulation_ops {
     uint32_t can;              // MABD_CAN_ bits
     uint32_t integrators;      // bit 1 << mabd_integrator for each one it accepts, not auto
     const char* const* stages; // names of its timers, at most MABD_MAX_STAGES, then null
-    const char* const* unused; // common fields of mabd_sim_def that it does not use, then null
+    const char* const* unused; // common and own fields of mabd_sim_def that it does not use, then
+                               // null
+    const char* mode;          // after its name in messages, null = nothing
     bool exact_start;          // its rows hold to round-off, at the start as well (rigid/start.h)
 
+    /// The table of the mode of the formulation that a def asks for; null: it has one mode.
+    const mabd_formulation_ops* (*table_of)(const mabd_sim_def* def);
     /// True if the formulation is built for a backend, whether or not its device is present.
     bool (*has_backend)(mabd_backend backend);
     /// Write the formulation's own fields of a preset into def.
@@ -162,7 +168,7 @@ typedef struct mabd_formulation_ops {
     mabd_status (*gradient_step)(void* self, const mabd_allocator* allocator,
                                  mabd_real* dnext_dstate, mabd_real* dnext_dcontrol,
                                  mabd_error* error);
-} mabd_formulation_ops;
+};
 
 /// The table of a formulation; null if it is not built or no formulation at all.
 const mabd_formulation_ops* mabd_formulation_ops_of(mabd_formulation formulation);

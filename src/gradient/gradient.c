@@ -162,8 +162,8 @@ static mabd_status fill(mabd_gradient* g, const mabd_sim_def* sim_def, const mab
     MABD_TRY(mabd_sim_create(&g->variant.model, &own, &g->sim, error));
     const mabd_formulation_ops* ops = g->sim->ops;
     if (!ops->adjoint_step) {
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE, "formulation '%s' has no gradients",
-                         ops->name);
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE, "formulation '%s'%s has no gradients",
+                         ops->name, ops->mode ? ops->mode : "");
     }
     for (int32_t i = 0; i < def->term_count; i++) {
         MABD_TRY(mabd_loss_refuse(g->source, ops, &def->terms[i], error));

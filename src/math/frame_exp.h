@@ -21,6 +21,12 @@ MABD_FN mabd_frame mabd_frame_exp(mabd_spatial D) {
     E.p = mabd_v3_axpy(x.b, mabd_v3_cross(D.w, xv), mabd_v3_axpy(x.a, xv, D.v));
     return E;
 }
+/// Unit quaternion of a rotation vector
+MABD_FN mabd_quat mabd_q_exp(mabd_vec3 v) {
+    const mabd_real angle = mabd_v3_norm(v);
+    if (!(angle > 0)) return mabd_q(1, 0, 0, 0);
+    return mabd_q_axis_angle(mabd_v3_scale(1 / angle, v), angle);
+}
 /// Rotation vector of a unit quaternion, at most pi long
 MABD_FN mabd_vec3 mabd_q_log(mabd_quat q) {
     const mabd_vec3 v = mabd_v3(q.x, q.y, q.z);

@@ -4,6 +4,32 @@
 #include <stdio.h>
 #include <string.h>
 
+mabd_status mabd_rigid_plan_build(const mabd_allocator* allocator, const mabd_model* m,
+                                  const int32_t* width, mabd_plan** plan) {
+    const size_t bodies = (size_t)m->body_count, joints = (size_t)m->joint_count;
+    mabd_arena arena = {0};
+    *plan = NULL;
+    for (int pass = 0;; pass++) {
+        bool* moving = mabd_arena_take(&arena, bodies, sizeof *moving);
+        int32_t* a = mabd_arena_take(&arena, joints, sizeof *a);
+        int32_t* b = mabd_arena_take(&arena, joints, sizeof *b);
+        if (pass == 0) {
+            MABD_TRY(mabd_arena_allocate(allocator, &arena));
+            continue;
+        }
+        for (size_t i = 0; i < bodies; i++) moving[i] = m->body_motion[i] == MABD_MOTION_DYNAMIC;
+        for (size_t i = 0; i < joints; i++) {
+            const mabd_model_joint* joint = &m->joints[i];
+            a[i] = joint->a == m->body_count ? -1 : joint->a;
+            b[i] = joint->b == m->body_count ? -1 : joint->b;
+        }
+        const mabd_status status = mabd_plan_build(allocator, m->body_count, moving, m->joint_count,
+                                                   a, b, width, MABD_PLAN_RIGID_ROWS, plan);
+        mabd_free(allocator, arena.memory, arena.size);
+        return status;
+    }
+}
+
 mabd_dual_system mabd_rigid_dual_system(const mabd_plan* plan, int32_t component, mabd_real* D,
                                         mabd_real* U) {
     const mabd_plan_component* c = &plan->components[component];

@@ -6,13 +6,17 @@
 
 #include "dual/dual.h"
 #include "mabd/sim.h"
-#include "topology/plan.h"
+#include "model/model_data.h"
 
 /// Slots up to which `auto` factors every component without an analysis of its pattern.
 #define MABD_DUAL_AUTO_MAX_SLOTS INT32_C(200000)
 /// Largest factor that `auto` creates [bytes]: a larger component is solved by PCG.
 #define MABD_DUAL_AUTO_MAX_BYTES ((size_t)4 << 30)
 
+/// Build the plan of the dynamic bodies of a model as rigid ones, whose junctions have 6 freedoms.
+/// width (joints): rows of each joint, 0 between bodies that do not move. MABD_ERR_MEMORY.
+mabd_status mabd_rigid_plan_build(const mabd_allocator* allocator, const mabd_model* m,
+                                  const int32_t* width, mabd_plan** plan);
 /// The dual system of a component: views of the arrays of the plan and of D, U.
 mabd_dual_system mabd_rigid_dual_system(const mabd_plan* plan, int32_t component, mabd_real* D,
                                         mabd_real* U);

@@ -9,6 +9,7 @@
 
 #include "math/quat.h"
 #include "model/model_data.h"
+#include "rigid/twist.h"
 
 /// A rigid body by its principal frame.
 typedef struct mabd_rigid_state {
@@ -18,6 +19,12 @@ typedef struct mabd_rigid_state {
     mabd_vec3 omega; // angular velocity, world [rad/s]
 } mabd_rigid_state;
 
+/// Return the twist of a state.
+MABD_FN mabd_rigid_twist mabd_rigid_twist_of(const mabd_rigid_state* s) {
+    mabd_rigid_twist u;
+    u.v = s->v, u.w = mabd_q_rotate(mabd_q_conjugate(s->q), s->omega);
+    return u;
+}
 /// Convert a state of a body of a class from its user frame.
 MABD_FN mabd_rigid_state mabd_rigid_from_user(const mabd_model_class* c,
                                               const mabd_model_start* user) {

@@ -3,22 +3,11 @@
 
 #include "dual/block_analysis.h"
 #include "rigid/component_dual.h"
-#include "rigid/refine.h"
+#include "rigid/mobility.h"
 #include "scene/signal.h"
 
 #include <math.h>
 #include <string.h>
-
-// S over diag(K). Forces of redundant rows are known up to round-off over this number; the
-// refinement removes its effect on the other rows.
-#define SHIFT ((mabd_real)1e-8)
-
-// Refinement: iterations; the residual, relative to the right-hand side, at which it ends; the
-// ratio of residuals that counts as no progress: the remaining residual is in redundant rows that
-// contradict each other.
-#define REFINE_MAX_ITERATIONS 100
-#define REFINE_TOLERANCE      ((mabd_real)1e-13)
-#define REFINE_LEAST_FALL     ((mabd_real)0.9)
 
 // Conjugate gradients: their residual, relative to the right-hand side, and their iterations.
 #define ITERATE_TOLERANCE      ((mabd_real)1e-3)
@@ -204,227 +193,17 @@ mabd_real mabd_rigid_projection_rates(const mabd_rigid_projection* p, int32_t co
     return fill_component(p, component, u);
 }
 
-// ---- the matrix --------------------------------------------------------------------------------
-
-static const mabd_model_class* class_of(const mabd_model* m, int32_t body) {
-    return &m->classes[m->body_class[body]];
-}
-
-// J of row r of a side.
-static mabd_rigid_wrench side_row(const mabd_rigid_projection* p, const mabd_plan_side* side,
-                                  int32_t r) {
-    const mabd_rigid_row* J = p->J + p->m->plan->slot_row[side->slot] + r;
-    return side->is_b ? J->b : J->a;
-}
-
-// Add J M^-1 J' of a side to D (the share of a junction is in its own slots), and its part of S.
-static void add_diagonal(const mabd_rigid_projection* p, int32_t body, const mabd_plan_side* side,
-                         bool junction, mabd_real shift) {
-    const mabd_plan* plan = p->m->plan;
-    const int32_t width = plan->slot_width[side->slot];
-    mabd_real* D = p->D + plan->slot_block[side->slot];
-    for (int32_t r = 0; r < width; r++) {
-        const mabd_rigid_wrench own = side_row(p, side, r);
-        const mabd_rigid_twist y = mabd_rigid_accelerate(class_of(p->m, body), own);
-        D[r * width + r] += shift * mabd_rigid_power(own, y);
-        for (int32_t k = 0; k < width && !junction; k++) {
-            D[r * width + k] += mabd_rigid_power(side_row(p, side, k), y);
-        }
-    }
-}
-
-// U += J_i M^-1 J_j'
-static void add_pair(const mabd_rigid_projection* p, int32_t body, const mabd_plan_pair* pair,
-                     const mabd_plan_side* sides) {
-    const mabd_plan* plan = p->m->plan;
-    const mabd_plan_side *i = &sides[pair->i], *j = &sides[pair->j];
-    const int32_t height = plan->slot_width[i->slot], width = plan->slot_width[j->slot];
-    mabd_real* U = p->U + plan->edge_block[pair->edge];
-    for (int32_t r = 0; r < height; r++) {
-        const mabd_rigid_twist y = mabd_rigid_accelerate(class_of(p->m, body), side_row(p, i, r));
-        for (int32_t k = 0; k < width; k++) {
-            U[r * width + k] += mabd_rigid_power(side_row(p, j, k), y);
-        }
-    }
-}
-
-// Write J between the slot of a joint and the first slot of a junction, or J' if the joint comes
-// later.
-static void couple_with_junction(const mabd_rigid_projection* p, const mabd_plan_pair* pair,
-                                 const mabd_plan_side* sides) {
-    const mabd_plan* plan = p->m->plan;
-    const bool before = sides[pair->i].is_b >= 0;
-    const mabd_plan_side* side = &sides[before ? pair->i : pair->j];
-    const int32_t width = plan->slot_width[side->slot], n = MABD_PLAN_SLOT_ROWS;
-    mabd_real* U = p->U + plan->edge_block[pair->edge];
-    for (int32_t r = 0; r < width; r++) {
-        const mabd_rigid_wrench w = side_row(p, side, r);
-        const mabd_real J[MABD_PLAN_SLOT_ROWS] = {w.f.x, w.f.y, w.f.z, w.t.x, w.t.y, w.t.z};
-        for (int32_t k = 0; k < n; k++) U[before ? r * n + k : k * width + r] = J[k];
-    }
-}
-
-// Write -M to the first slot of a junction and the negative identity to the second.
-static void fill_junction(const mabd_rigid_projection* p, int32_t body, int32_t first) {
-    const mabd_plan* plan = p->m->plan;
-    const mabd_model_class* c = class_of(p->m, body);
-    const int32_t n = MABD_PLAN_SLOT_ROWS;
-    mabd_real *D1 = p->D + plan->slot_block[first], *D2 = p->D + plan->slot_block[first + 1];
-    for (int32_t k = 0; k < n; k++) {
-        D1[k * n + k] = -(k < 3 ? c->material.mass : c->principal[k - 3]);
-        D2[k * n + k] = -1;
-    }
-}
-
-static void assemble_junction(const mabd_rigid_projection* p, int32_t body) {
-    const mabd_plan* plan = p->m->plan;
-    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
-    const int32_t own = plan->early[body];
-    fill_junction(p, body, sides[own].slot);
-    for (int32_t k = plan->pair_start[body]; k < plan->pair_start[body + 1]; k++) {
-        const mabd_plan_pair* pair = &plan->pairs[k];
-        const bool with = pair->i == own || pair->j == own;
-        if (with && (sides[pair->i].is_b >= 0 || sides[pair->j].is_b >= 0)) {
-            couple_with_junction(p, pair, sides);
-        }
-    }
-}
-
-static void assemble_body(const mabd_rigid_projection* p, int32_t body, mabd_real shift) {
-    const mabd_plan* plan = p->m->plan;
-    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
-    const int32_t count = plan->side_start[body + 1] - plan->side_start[body];
-    const bool junction = plan->early[body] >= 0;
-    for (int32_t i = 0; i < count; i++) {
-        if (sides[i].is_b >= 0) add_diagonal(p, body, &sides[i], junction, shift);
-    }
-    if (junction) {
-        assemble_junction(p, body);
-        return;
-    }
-    for (int32_t k = plan->pair_start[body]; k < plan->pair_start[body + 1]; k++) {
-        add_pair(p, body, &plan->pairs[k], sides);
-    }
-}
-
-// Set the diagonal to 1 for rows that are not held or have no effect on any body. Held rows between
-// junctions have their part of S there, since components with junctions are factored with a shift.
-static void fill_empty_rows(const mabd_rigid_projection* p, const mabd_plan_component* c) {
-    const mabd_plan* plan = p->m->plan;
-    for (int32_t s = c->slot_first; s < c->slot_first + c->slot_count; s++) {
-        const int32_t width = plan->slot_width[s];
-        mabd_real* D = p->D + plan->slot_block[s];
-        if (plan->slot_joint[s] < 0) continue;
-        for (int32_t r = 0; r < width; r++) {
-            if (D[r * width + r] == 0) D[r * width + r] = 1;
-        }
-    }
-}
-
-static void assemble(const mabd_rigid_projection* p, const mabd_plan_component* c,
-                     mabd_real shift) {
-    const mabd_plan* plan = p->m->plan;
-    const size_t first = plan->slot_block[c->slot_first], edge = plan->edge_block[c->edge_first];
-    for (int32_t s = c->slot_first; s < c->slot_first + c->slot_count; s++) {
-        if (plan->slot_joint[s] >= 0) joint_rows(p, plan->slot_joint[s], p->J + plan->slot_row[s]);
-    }
-    memset(p->D + first, 0,
-           (plan->slot_block[c->slot_first + c->slot_count] - first) * sizeof(mabd_real));
-    memset(p->U + edge, 0,
-           (plan->edge_block[c->edge_first + c->edge_count] - edge) * sizeof(mabd_real));
-    for (int32_t i = c->body_first; i < c->body_first + c->body_count; i++) {
-        assemble_body(p, plan->component_bodies[i], shift);
-    }
-    fill_empty_rows(p, c);
-}
-
 // ---- solving -----------------------------------------------------------------------------------
 
-// Compute M^-1 J' x of a body; x by row of the plan.
-static mabd_rigid_twist response(const mabd_rigid_projection* p, int32_t body, const mabd_real* x) {
-    const mabd_plan* plan = p->m->plan;
-    mabd_rigid_wrench f = {{0, 0, 0}, {0, 0, 0}};
-    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-        const mabd_plan_side* side = &plan->sides[s];
-        const slot_rows slot = slot_of(plan, side->slot);
-        for (int32_t r = 0; side->is_b >= 0 && r < slot.width; r++) {
-            const mabd_rigid_wrench own = side_row(p, side, r);
-            f.f = mabd_v3_axpy(x[slot.first + r], own.f, f.f);
-            f.t = mabd_v3_axpy(x[slot.first + r], own.t, f.t);
-        }
-    }
-    return mabd_rigid_accelerate(class_of(p->m, body), f);
-}
-
-// One component during its solve. Vectors are by row of the plan.
-typedef struct solve_work {
-    const mabd_rigid_projection* p;
-    const mabd_plan_component* c;
-    mabd_dual_system system;
-    size_t first, count; // its rows
-} solve_work;
-
-// y = K x
-static void multiply(const solve_work* w, const mabd_real* x, mabd_real* y) {
-    const mabd_rigid_projection* p = w->p;
-    const mabd_plan* plan = p->m->plan;
-    memset(y + w->first, 0, w->count * sizeof *y);
-    for (int32_t i = w->c->body_first; i < w->c->body_first + w->c->body_count; i++) {
-        const int32_t body = plan->component_bodies[i];
-        const mabd_rigid_twist u = response(p, body, x);
-        for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-            const mabd_plan_side* side = &plan->sides[s];
-            const slot_rows slot = slot_of(plan, side->slot);
-            for (int32_t r = 0; side->is_b >= 0 && r < slot.width; r++) {
-                y[slot.first + r] += mabd_rigid_power(side_row(p, side, r), u);
-            }
-        }
-    }
-}
-
-// x <- (K + S)^-1 x of the rows of a component, 0 in the rows of junctions
-static void precondition(void* context, mabd_real* x) {
-    const solve_work* w = context;
-    const mabd_plan* plan = w->p->m->plan;
-    w->p->ops->solve(w->p->solver, &w->system, x);
-    for (int32_t s = w->c->slot_first;
-         w->c->junction_count > 0 && s < w->c->slot_first + w->c->slot_count; s++) {
-        const slot_rows slot = slot_of(plan, s);
-        if (slot.joint < 0) {
-            memset(x + (size_t)slot.first - w->first, 0, (size_t)slot.width * sizeof *x);
-        }
-    }
-}
-
-static void multiply_rows(void* context, const mabd_real* x, mabd_real* y) {
-    const solve_work* w = context;
-    multiply(w, x - w->first, y - w->first);
-}
-
-static mabd_real largest_row(void* context, const mabd_real* x) {
-    return largest_of(((const solve_work*)context)->count, x);
-}
-
-// Solve K x = b; x: right-hand side in, solution out.
-static void refine(solve_work* w, mabd_real* x) {
-    const size_t rows = row_count(w->p), first = w->first;
-    mabd_real *b = w->p->work, *rest = b + rows;
-    const mabd_rigid_system system = {w->count, w, precondition, multiply_rows, largest_row};
-    memcpy(b + first, x + first, w->count * sizeof *b);
-    const mabd_real size = largest_of(w->count, b + first);
-    const mabd_rigid_refinement until = {REFINE_TOLERANCE * size, size, REFINE_LEAST_FALL,
-                                         size > 0 ? REFINE_MAX_ITERATIONS : 0};
-    mabd_rigid_refine(&system, &until, b + first, x + first, rest + first);
-}
-
-static void iterate(const solve_work* w, mabd_real* x) {
-    mabd_real *b = x + w->first, *solution = w->p->work + w->first;
-    const mabd_dual_goal goal = {ITERATE_TOLERANCE * largest_of(w->count, b),
-                                 ITERATE_MAX_ITERATIONS};
+// Solve K x = b by conjugate gradients; x: right-hand side in, solution out.
+static void iterate(const mabd_rigid_projection* p, const mabd_dual_system* system, mabd_real* x) {
+    mabd_real *b = x + system->row_offset, *solution = p->work + system->row_offset;
+    const size_t count = (size_t)system->row_count;
+    const mabd_dual_goal goal = {ITERATE_TOLERANCE * largest_of(count, b), ITERATE_MAX_ITERATIONS};
     mabd_dual_report report;
-    memset(solution, 0, w->count * sizeof *solution);
-    w->p->ops->iterate(w->p->solver, &w->system, &goal, b, solution, &report);
-    memcpy(b, solution, w->count * sizeof *b);
+    memset(solution, 0, count * sizeof *solution);
+    p->ops->iterate(p->solver, system, &goal, b, solution, &report);
+    memcpy(b, solution, count * sizeof *b);
 }
 
 // Create the solver of a component: direct, unless its factor would be too large.
@@ -453,27 +232,28 @@ static mabd_status make_solver(mabd_rigid_projection* p, int32_t component,
 }
 
 mabd_status mabd_rigid_projection_solve(mabd_rigid_projection* p, int32_t component) {
-    const mabd_plan_component* c = &p->m->plan->components[component];
-    solve_work w = {.p = p, .c = c};
+    const mabd_plan* plan = p->m->plan;
+    const mabd_plan_component* c = &plan->components[component];
+    const mabd_rigid_mobility K = {p->m, plan, p->J, NULL, p->D, p->U};
     int32_t bad = 0;
     if (c->slot_count == 0) return MABD_OK;
-    w.system = mabd_rigid_dual_system(p->m->plan, component, p->D, p->U);
-    w.first = (size_t)w.system.row_offset, w.count = (size_t)w.system.row_count;
-    MABD_TRY(make_solver(p, component, &w.system));
-    w.system.pool = p->ops->shares_work ? p->pool : NULL;
-    // a tree with one joint to the ground has no redundant rows
-    const bool redundant = c->loops > 0 || c->ground_count > 1 || c->junction_count > 0;
-    assemble(p, c, redundant ? SHIFT : 0);
+    mabd_dual_system system = mabd_rigid_dual_system(plan, component, p->D, p->U);
+    MABD_TRY(make_solver(p, component, &system));
+    system.pool = p->ops->shares_work ? p->pool : NULL;
+    for (int32_t s = c->slot_first; s < c->slot_first + c->slot_count; s++) {
+        if (plan->slot_joint[s] >= 0) joint_rows(p, plan->slot_joint[s], p->J + plan->slot_row[s]);
+    }
+    mabd_rigid_mobility_assemble(&K, component);
     if (p->ops->restart) p->ops->restart(p->solver);
-    MABD_TRY(p->ops->factor(p->solver, &w.system, &bad));
+    MABD_TRY(p->ops->factor(p->solver, &system, &bad));
     if (p->ops->iterate) {
-        iterate(&w, p->rows);
+        iterate(p, &system, p->rows);
     } else {
-        refine(&w, p->rows);
+        mabd_rigid_mobility_solve(&K, component, p->ops, p->solver, &system, p->rows, p->work);
     }
     for (int32_t i = c->body_first; i < c->body_first + c->body_count; i++) {
-        const int32_t body = p->m->plan->component_bodies[i];
-        const mabd_rigid_twist u = response(p, body, p->rows);
+        const int32_t body = plan->component_bodies[i];
+        const mabd_rigid_twist u = mabd_rigid_mobility_response(&K, body, p->rows);
         p->twists[body].v = mabd_v3_scale(-1, u.v), p->twists[body].w = mabd_v3_scale(-1, u.w);
     }
     return MABD_OK;

@@ -6,15 +6,7 @@
 //
 //   u = -M^-1 J' lambda,  K lambda = b,  K = J M^-1 J'
 //
-// K has the pattern of the plan of the model (topology/plan.h), so the dual solvers factor it,
-// component by component. The 6 degrees of freedom of a junction are the unknowns of its first
-// slot; those of its second slot are decoupled.
-//
-// Redundant rows (a planar four-bar has three) make K singular. If a component has cycles, or
-// several joints to the ground, K + S is factored, S = 1e-8 diag(K), and refined: x += (K + S)^-1
-// (b - K x). For an eigenvalue k of K, each iteration reduces its part of the error by S/(k + S).
-// In the null space of K a right-hand side that redundant rows contradict would grow, without
-// effect on u. (Conjugate gradients are not suitable: such a part of b spoils their step.)
+// K is the mobility of the rows (mobility.h) on the plan of the model, also with redundant rows.
 #pragma once
 
 #include "base/pool.h"

@@ -61,10 +61,14 @@ const char* mabd_def_field_name(int field) {
     return fields[field].name;
 }
 
+// How the formulation is used, for messages: "" or " with coordinates 'maximal'".
+static const char* mode_of(const mabd_formulation_ops* ops) {
+    return ops->mode ? ops->mode : "";
+}
+
 static bool uses(const mabd_formulation_ops* ops, int field) {
-    if (strcmp(fields[field].owner, "common") != 0) {
-        return strcmp(fields[field].owner, ops->name) == 0;
-    }
+    const bool common = strcmp(fields[field].owner, "common") == 0;
+    if (!common && strcmp(fields[field].owner, ops->name) != 0) return false;
     for (const char* const* unused = ops->unused; *unused; unused++) {
         if (strcmp(*unused, fields[field].name) == 0) return false;
     }
@@ -82,9 +86,10 @@ mabd_status mabd_def_check_unused(const mabd_formulation_ops* ops, const mabd_si
         if (uses(ops, i) || given[i] == preset[i]) continue;
         return mabd_fail(
             error, MABD_ERR_UNAVAILABLE,
-            "formulation '%s' does not use %s: it must stay %g, as preset '%s' has it, "
+            "formulation '%s'%s does not use %s: it must stay %g, as preset '%s' has it, "
             "and is %g",
-            ops->name, fields[i].name, preset[i], mabd_preset_name(def->preset), given[i]);
+            ops->name, mode_of(ops), fields[i].name, preset[i], mabd_preset_name(def->preset),
+            given[i]);
     }
     return MABD_OK;
 }
@@ -146,8 +151,8 @@ static mabd_status check_support(const mabd_formulation_ops* ops, const mabd_sim
     }
     if (def->integrator != MABD_INTEGRATOR_AUTO && !(ops->integrators & 1U << def->integrator)) {
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation '%s' does not have integrator '%s'", ops->name,
-                         mabd_integrator_name(def->integrator));
+                         "formulation '%s'%s does not have integrator '%s'", ops->name,
+                         mode_of(ops), mabd_integrator_name(def->integrator));
     }
     return mabd_def_check_unused(ops, def, error);
 }
@@ -192,8 +197,8 @@ static mabd_status check_curves(const mabd_formulation_ops* ops, const mabd_mode
     char label[160];
     if (joint < 0 || (ops->can & MABD_CAN_CURVES)) return MABD_OK;
     return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, joint, 0,
-                        "formulation '%s' does not have joints of type '%s', as %s", ops->name,
-                        mabd_joint_name((mabd_joint)m->joints[joint].type),
+                        "formulation '%s'%s does not have joints of type '%s', as %s", ops->name,
+                        mode_of(ops), mabd_joint_name((mabd_joint)m->joints[joint].type),
                         mabd_model_joint_label(m, joint, label, sizeof label));
 }
 
@@ -203,8 +208,8 @@ static mabd_status check_features(const mabd_formulation_ops* ops, const mabd_mo
     for (int i = 0; i < MABD_CAN_COUNT; i++) {
         if (!(missing & 1U << i)) continue;
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation '%s' does not have %s, which this model needs", ops->name,
-                         mabd_can_name((mabd_can_index)i));
+                         "formulation '%s'%s does not have %s, which this model needs", ops->name,
+                         mode_of(ops), mabd_can_name((mabd_can_index)i));
     }
     return MABD_OK;
 }
@@ -215,6 +220,7 @@ mabd_status mabd_def_resolve(const mabd_model* model, const mabd_sim_def* def,
     MABD_TRY(check_choices(def, error));
     MABD_TRY(check_numbers(def, error));
     *ops = mabd_formulation_ops_of(def->formulation);
+    if (*ops && (*ops)->table_of) *ops = (*ops)->table_of(def);
     MABD_TRY(check_support(*ops, def, error));
     MABD_TRY(check_curves(*ops, model, error));
     MABD_TRY(check_features(*ops, model, error));

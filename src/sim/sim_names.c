@@ -14,6 +14,8 @@ static const char* const presets[] = {MABD_PRESET_LIST(X)};
 static const char* const newtons[] = {MABD_NEWTON_LIST(X)};
 static const char* const duals[] = {MABD_DUAL_LIST(X)};
 static const char* const contact_problems[] = {MABD_CONTACT_PROBLEM_LIST(X)};
+static const char* const coordinates[] = {MABD_COORDINATES_LIST(X)};
+static const char* const baumgarte_levels[] = {MABD_BAUMGARTE_LIST(X)};
 static const char* const redundancies[] = {MABD_REDUNDANCY_LIST(X)};
 static const char* const solvers[] = {MABD_SOLVER_LIST(X)};
 static const char* const multipliers[] = {MABD_MULTIPLIERS_LIST(X)};
@@ -59,6 +61,12 @@ const char* mabd_dual_name(mabd_dual value) {
 }
 const char* mabd_contact_problem_name(mabd_contact_problem value) {
     return name_of(contact_problems, MABD_CONTACT_PROBLEM_COUNT, value);
+}
+const char* mabd_coordinates_name(mabd_coordinates value) {
+    return name_of(coordinates, MABD_COORDINATES_COUNT, value);
+}
+const char* mabd_baumgarte_level_name(mabd_baumgarte_level value) {
+    return name_of(baumgarte_levels, MABD_BAUMGARTE_COUNT, value);
 }
 const char* mabd_redundancy_name(mabd_redundancy value) {
     return name_of(redundancies, MABD_REDUNDANCY_COUNT, value);

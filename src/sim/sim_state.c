@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define STATE_MAGIC   UINT64_C(0x455441545364626d) // "mbdSTATE"
-#define STATE_VERSION 5
+#define STATE_VERSION 6
 
 // Words of 8 bytes only, so that there is no padding.
 typedef struct state_header {
@@ -87,6 +87,10 @@ static mabd_status check_header(const state_header* found, const state_header* e
                          mabd_formulation_name((mabd_formulation)found->formulation),
                          mabd_formulation_name((mabd_formulation)expected->formulation));
     }
+    if (found->model != expected->model) {
+        return mabd_fail(error, MABD_ERR_INPUT, "the state is of another model");
+    }
+    MABD_TRY(check_fields(found, expected, error));
     if (found->block_version != expected->block_version) {
         return mabd_fail(error, MABD_ERR_INPUT,
                          "the state has version %llu of formulation '%s', this library reads %llu",
@@ -94,10 +98,6 @@ static mabd_status check_header(const state_header* found, const state_header* e
                          mabd_formulation_name((mabd_formulation)expected->formulation),
                          (unsigned long long)expected->block_version);
     }
-    if (found->model != expected->model) {
-        return mabd_fail(error, MABD_ERR_INPUT, "the state is of another model");
-    }
-    MABD_TRY(check_fields(found, expected, error));
     if (found->steps < 0) return mabd_fail(error, MABD_ERR_INPUT, "the step count is negative");
     if (found->size != size) {
         return mabd_fail(error, MABD_ERR_INPUT, "the state has %zu bytes, its header says %llu",

@@ -12,16 +12,9 @@
 #include "formulation/quaternion/semi_implicit.h"
 
 #include "formulation/quaternion/kinematics.h"
+#include "math/frame_exp.h"
 
 #include <string.h>
-
-// q turned by the rotation vector v of its own frame.
-static mabd_quat turn_by(mabd_quat q, mabd_vec3 v) {
-    const mabd_real angle = mabd_v3_norm(v);
-    if (!(angle > 0)) return q;
-    return mabd_q_normalize(
-        mabd_q_product(q, mabd_q_axis_angle(mabd_v3_scale(1 / angle, v), angle)));
-}
 
 static void move_bodies(const mabd_quaternion_solve* s, const mabd_quaternion_node* from,
                         mabd_quaternion_node* to) {
@@ -35,7 +28,8 @@ static void move_bodies(const mabd_quaternion_solve* s, const mabd_quaternion_no
         const mabd_vec3 v = mabd_v3_axpy(s->h, mabd_v3_load(a), mabd_v3_load(old + 7));
         const mabd_vec3 om =
             mabd_v3_axpy(s->h, mabd_v3_load(a + 3), mabd_rigid_spin(q, mabd_q_load(old + 10)));
-        const mabd_quat turned = turn_by(q, mabd_v3_scale(s->h, om));
+        const mabd_quat turned =
+            mabd_q_normalize(mabd_q_product(q, mabd_q_exp(mabd_v3_scale(s->h, om))));
         mabd_v3_store(mabd_v3_axpy(s->h, v, mabd_v3_load(old)), row);
         mabd_q_store(turned, row + 3);
         mabd_v3_store(v, row + 7);

@@ -334,32 +334,17 @@ void mabd_quaternion_dual_solve(const mabd_quaternion_solve* s, mabd_real* x) {
 // ---- memory ------------------------------------------------------------------------------------
 
 static mabd_status build_plan(mabd_quaternion_sim* sim) {
-    const mabd_model* m = sim->model;
-    const size_t bodies = (size_t)m->body_count, joints = (size_t)m->joint_count;
-    mabd_arena arena = {0};
-    for (int pass = 0;; pass++) {
-        bool* moving = mabd_arena_take(&arena, bodies, sizeof *moving);
-        int32_t* a = mabd_arena_take(&arena, joints, sizeof *a);
-        int32_t* b = mabd_arena_take(&arena, joints, sizeof *b);
-        int32_t* width = mabd_arena_take(&arena, joints, sizeof *width);
-        if (pass == 0) {
-            MABD_TRY(mabd_arena_allocate(&sim->allocator, &arena));
-            continue;
-        }
-        for (size_t i = 0; i < bodies; i++) moving[i] = sim->body_slot[i] >= 0;
-        for (size_t i = 0; i < joints; i++) {
-            const mabd_model_joint* joint = &m->joints[i];
-            const int32_t place = sim->joint_place[i];
-            a[i] = joint->a == m->body_count ? -1 : joint->a;
-            b[i] = joint->b == m->body_count ? -1 : joint->b;
-            width[i] = place < 0 ? 0 : sim->joints[place].width;
-        }
-        const mabd_status status =
-            mabd_plan_build(&sim->allocator, m->body_count, moving, m->joint_count, a, b, width,
-                            MABD_PLAN_RIGID_ROWS, &sim->dual->plan);
-        mabd_free(&sim->allocator, arena.memory, arena.size);
-        return status;
+    const size_t joints = (size_t)sim->model->joint_count;
+    int32_t* width = mabd_alloc(&sim->allocator, mabd_bytes(joints, sizeof *width));
+    if (!width) return MABD_ERR_MEMORY;
+    for (size_t i = 0; i < joints; i++) {
+        const int32_t place = sim->joint_place[i];
+        width[i] = place < 0 ? 0 : sim->joints[place].width;
     }
+    const mabd_status status =
+        mabd_rigid_plan_build(&sim->allocator, sim->model, width, &sim->dual->plan);
+    mabd_free(&sim->allocator, width, mabd_bytes(joints, sizeof *width));
+    return status;
 }
 
 // Offsets of the rows of sides in Y; returns its size.

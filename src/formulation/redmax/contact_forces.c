@@ -32,8 +32,8 @@
 
 /// The problem of one step.
 typedef struct contact_problem {
-    mabd_redmax_sim* sim;
-    mabd_redmax_solve* solves;
+    mabd_redmax_contacts* c;
+    const mabd_redmax_contact_host* host;
     mabd_redmax_contact* points;
     int32_t count;
     mabd_cone_matrix W;
@@ -51,7 +51,7 @@ static bool shares_part(const mabd_redmax_contact* a, const mabd_redmax_contact*
 
 // Pattern of W by rows of blocks.
 static mabd_status fill_pattern(contact_problem* p) {
-    mabd_redmax_contacts* c = p->sim->contacts;
+    mabd_redmax_contacts* c = p->c;
     const int32_t n = p->count;
     c->start.count = c->columns.count = 0;
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->start, sizeof(int32_t), (int64_t)n + 1));
@@ -70,7 +70,7 @@ static mabd_status fill_pattern(contact_problem* p) {
 
 // Divide the reals of the problem: blocks, then vectors.
 static mabd_status take_reals(contact_problem* p) {
-    mabd_redmax_contacts* c = p->sim->contacts;
+    mabd_redmax_contacts* c = p->c;
     const int64_t n = p->count, blocks = c->columns.count,
                   work = (int64_t)mabd_cone_cg_work((int32_t)n);
     c->reals.count = 0;
@@ -100,21 +100,11 @@ static mabd_real* block_of(const contact_problem* p, int32_t i, int32_t k) {
 
 // Add the response of a part to row r of contact k, at all its contacts.
 static void add_column(contact_problem* p, int32_t part, int32_t k, int r) {
-    const mabd_redmax_sim* sim = p->sim;
-    const mabd_redmax_solve* s = &p->solves[part];
-    const mabd_redmax_contact* from = &p->points[k];
-    memset(sim->step + s->part->freedom_first, 0,
-           (size_t)s->part->freedom_count * sizeof *sim->step);
-    for (int side = 0; side < 2; side++) {
-        if (from->part[side] != part) continue;
-        mabd_redmax_pull_wrench(sim, from->link[side], from->row[side][r], sim->step);
-    }
-    mabd_redmax_respond(s, sim->step);
+    p->host->respond(p->host->self, part, &p->points[k], r);
     for (int32_t i = 0; i < p->count; i++) {
         for (int side = 0; side < 2; side++) {
             if (p->points[i].part[side] != part) continue;
-            const size_t link = (size_t)p->points[i].link[side];
-            const mabd_spatial xi = mabd_sp_load(sim->x + MABD_VARIATION * link + 12);
+            const mabd_spatial xi = p->host->motion(p->host->self, &p->points[i], side);
             mabd_real* block = block_of(p, i, k);
             for (int c = 0; c < 3; c++) {
                 block[3 * c + r] += mabd_sp_dot(p->points[i].row[side][c], xi);
@@ -223,18 +213,17 @@ static mabd_cone_report solve_staggered(contact_problem* p, mabd_real tolerance)
     return mabd_cone_cg(&problem, p->force, p->rows, p->friction + p->count);
 }
 
-mabd_status mabd_redmax_contact_forces(mabd_redmax_sim* sim, mabd_redmax_solve* solves,
+mabd_status mabd_redmax_contact_forces(mabd_redmax_contacts* c,
+                                       const mabd_redmax_contact_host* host,
+                                       mabd_contact_problem problem, mabd_real tolerance,
                                        mabd_step_info* info) {
-    mabd_redmax_contacts* c = sim->contacts;
-    contact_problem p = {
-        .sim = sim, .solves = solves, .points = c->points.data, .count = c->points.count};
+    contact_problem p = {.c = c, .host = host, .points = c->points.data, .count = c->points.count};
     if (p.count == 0) return MABD_OK;
     p.softness = SOFTNESS;
     MABD_TRY(fill_pattern(&p));
     MABD_TRY(take_reals(&p));
     fill_matrix(&p);
-    const mabd_real tolerance = sim->def.contact_tolerance;
-    const mabd_cone_report report = sim->def.redmax.contacts == MABD_CONTACT_PROBLEM_ONE_QP
+    const mabd_cone_report report = problem == MABD_CONTACT_PROBLEM_ONE_QP
                                         ? solve_one_qp(&p, tolerance)
                                         : solve_staggered(&p, tolerance);
     info->contact_iterations += report.products;

@@ -74,6 +74,8 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(lean, links);
     TAKE(base_force, freedoms);
     TAKE(push, sim->model->contact.enabled ? links : 0);
+    TAKE(contact_solves, sim->model->contact.enabled ? (size_t)n->parts : 0);
+    TAKE(contact_poses, sim->model->contact.enabled ? (size_t)n->parts : 0);
     mabd_redmax_lay_out_loops(&sim->loops, n, arena);
     mabd_redmax_lay_out_springs(sim, n, arena);
 }
@@ -110,7 +112,8 @@ static mabd_status build(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
     sim->memory = arena.memory, sim->memory_size = arena.size;
     mabd_redmax_fill(sim, graph);
     MABD_TRY(mabd_redmax_lean_create(sim));
-    MABD_TRY(mabd_redmax_contacts_create(sim));
+    MABD_TRY(mabd_redmax_contacts_create(sim->model, sim->def.h, sim->part_count, &sim->allocator,
+                                         &sim->contacts));
     return mabd_pool_create(&sim->allocator, sim->def.threads, &sim->pool);
 }
 
@@ -125,7 +128,8 @@ mabd_status mabd_redmax_prepare(mabd_redmax_sim* sim) {
 
 void mabd_redmax_release(mabd_redmax_sim* sim) {
     mabd_pool_destroy(sim->pool);
-    mabd_redmax_contacts_destroy(sim);
+    mabd_redmax_contacts_destroy(sim->contacts);
+    sim->contacts = NULL;
     mabd_redmax_lean_destroy(sim);
     mabd_free(&sim->allocator, sim->memory, sim->memory_size);
     sim->memory = NULL;
@@ -135,6 +139,6 @@ void mabd_redmax_memory(const mabd_redmax_sim* sim, size_t* bytes) {
     bytes[MABD_MEMORY_STATE] = sim->state_bytes;
     bytes[MABD_MEMORY_WORKSPACE] =
         sim->memory_size - sim->state_bytes - sim->factor_bytes + mabd_bytes(1, sizeof *sim);
-    bytes[MABD_MEMORY_CONTACTS] = mabd_redmax_contacts_bytes(sim);
+    bytes[MABD_MEMORY_CONTACTS] = mabd_redmax_contacts_bytes(sim->contacts);
     bytes[MABD_MEMORY_DUAL] = sim->factor_bytes + mabd_redmax_lean_bytes(sim);
 }

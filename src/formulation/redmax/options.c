@@ -13,6 +13,7 @@ static const mabd_real tolerances[MABD_PRESET_COUNT] = {
 void mabd_redmax_apply_preset(mabd_sim_def* def, mabd_preset preset) {
     def->redmax.newton_tolerance = tolerances[preset];
     def->redmax.energy_guard = (mabd_real)1e-4;
+    def->redmax.baumgarte = (mabd_real)0.5;
 }
 
 void mabd_redmax_resolve(mabd_sim_def* def) {
@@ -58,6 +59,10 @@ mabd_status mabd_redmax_check(const mabd_model* m, const mabd_sim_def* def, mabd
     }
     if (!(def->redmax.energy_guard >= 0)) {
         return mabd_fail(error, MABD_ERR_ARG, "redmax.energy_guard must be at least 0");
+    }
+    if ((unsigned)def->redmax.coordinates >= MABD_COORDINATES_COUNT) {
+        return mabd_fail(error, MABD_ERR_ARG,
+                         "redmax.coordinates must be one of enum mabd_coordinates");
     }
     for (int32_t i = 0; i < m->joint_count; i++) MABD_TRY(check_controls(m, def, i, error));
     if (def->integrator == MABD_INTEGRATOR_RK45 && m->script_count > 0) {

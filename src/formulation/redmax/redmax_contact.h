@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contacts of shapes in the redmax formulation: found and closed at the end of a step (contact.c),
-// forces by one of two problems over all contacts (contact_forces.c).
+// Contacts of shapes in the redmax formulation: points and laws that both sorts of coordinates
+// share (contact_points.c, contact_forces.c), and those of joint coordinates (contact.c).
 #pragma once
 
 #include "collide/collide.h"
@@ -22,37 +22,67 @@ typedef struct mabd_redmax_contact {
 /// Contacts of a simulation.
 typedef struct mabd_redmax_contacts {
     mabd_allocator allocator;
+    const mabd_model* model;
+    mabd_real h;        // of a step [s]
+    int32_t part_count; // parts move independently of each other without contacts
     mabd_collide* geometry;
-    mabd_list points;          // mabd_redmax_contact of the last step
-    mabd_list reals;           // of the problem: mabd_real
-    mabd_list columns, start;  // int32_t
-    mabd_real *from, *to;      // (bodies x 12) poses at the ends of the step
-    mabd_vec3* velocity;       // (bodies x 2) of centres and angular, world, at its start
-    bool* touches;             // (parts) has contact points in this step
-    bool* poses;               // (parts) value of the part's own
-    mabd_redmax_solve* solves; // (parts) stages of parts with contacts
+    mabd_list points;         // mabd_redmax_contact of the last step
+    mabd_list reals;          // of the problem: mabd_real
+    mabd_list columns, start; // int32_t
+    mabd_real *from, *to;     // (bodies x 12) poses at the ends of the step
+    mabd_vec3* velocity;      // (bodies x 2) of centres and angular, world, at its start
+    bool* touches;            // (parts) has contact points in this step
     void* memory;
     size_t memory_size;
 } mabd_redmax_contacts;
 
-/// Take the memory of the contacts of a simulation whose parts are there. MABD_ERR_MEMORY.
-mabd_status mabd_redmax_contacts_create(struct mabd_redmax_sim* sim);
-/// Free the contacts of a simulation; null is allowed.
-void mabd_redmax_contacts_destroy(struct mabd_redmax_sim* sim);
-/// Bytes held now.
-size_t mabd_redmax_contacts_bytes(const struct mabd_redmax_sim* sim);
+/// The coordinates in which the bodies move.
+typedef struct mabd_redmax_contact_host {
+    void* self;
+    /// Set link, part and rows of a side of a contact at the world point x.
+    void (*set_side)(void* self, int side, mabd_vec3 x, mabd_redmax_contact* contact);
+    /// Compute the motion of a part in the step by unit forces along row r of a contact.
+    void (*respond)(void* self, int32_t part, const mabd_redmax_contact* contact, int r);
+    /// The motion of the link of a side of a contact that respond has computed.
+    mabd_spatial (*motion)(const void* self, const mabd_redmax_contact* contact, int side);
+} mabd_redmax_contact_host;
 
-/// Find the contacts of the step from `now` to `next`, and mark the parts that have some. margin:
-/// automatic or that of the scene. MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
+/// Take the memory of contacts in steps of h [s] between bodies that move in parts. *out is null if
+/// the model has no contacts. MABD_ERR_MEMORY: destroy *out.
+mabd_status mabd_redmax_contacts_create(const mabd_model* model, mabd_real h, int32_t part_count,
+                                        const mabd_allocator* allocator,
+                                        mabd_redmax_contacts** out);
+/// Free contacts; null is allowed.
+void mabd_redmax_contacts_destroy(mabd_redmax_contacts* c);
+/// Bytes held now; 0 of null.
+size_t mabd_redmax_contacts_bytes(const mabd_redmax_contacts* c);
+/// Write the pose of a body to poses (bodies x 12).
+void mabd_redmax_contact_pose(mabd_mat3 R, mabd_vec3 center, int32_t body, mabd_real* poses);
+/// Find the points of the step between the poses `from` and `to`, with `velocity` at its start, and
+/// mark the parts that have some. MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
+mabd_status mabd_redmax_find_points(mabd_redmax_contacts* c, const mabd_redmax_contact_host* host);
+/// Compute the forces of all points by a problem with a tolerance [m]: they get force and end, and
+/// info their report (contact_forces.c). MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
+mabd_status mabd_redmax_contact_forces(mabd_redmax_contacts* c,
+                                       const mabd_redmax_contact_host* host,
+                                       mabd_contact_problem problem, mabd_real tolerance,
+                                       mabd_step_info* info);
+/// Return the wrench of a contact on the link of a side.
+mabd_spatial mabd_redmax_contact_wrench(const mabd_redmax_contact* contact, int side);
+/// Report points, contacts and the deepest overlap of the step.
+void mabd_redmax_count_contacts(const mabd_redmax_contacts* c, mabd_step_info* info);
+/// Entry get_contacts of the table. body: the state of a body of `self`; c may be null.
+int32_t mabd_redmax_list_contacts(const mabd_redmax_contacts* c,
+                                  mabd_rigid_state (*body)(const void* self, int32_t body),
+                                  const void* self, int32_t capacity, mabd_contact_info* contacts);
+
+/// Find the contacts of the step from `now` to `next`, and mark the parts that have some
+/// (contact.c). MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
 mabd_status mabd_redmax_find_contacts(struct mabd_redmax_sim* sim);
 /// Move `next` of the parts with contacts by the forces of the contacts, and report them in info.
-/// MABD_ERR_MEMORY, MABD_ERR_SINGULAR, MABD_ERR_DIVERGED: *bad is the part.
+/// MABD_ERR_MEMORY, MABD_ERR_SINGULAR, MABD_ERR_DIVERGED: *bad is the part (contact.c).
 mabd_status mabd_redmax_close_contacts(struct mabd_redmax_sim* sim, mabd_step_info* info,
                                        int32_t* bad);
-/// Compute the forces of all contacts, whose parts are factored: sim->contacts->points get force
-/// and end (contact_forces.c). MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
-mabd_status mabd_redmax_contact_forces(struct mabd_redmax_sim* sim, mabd_redmax_solve* solves,
-                                       mabd_step_info* info);
 /// Solve for the motion of a part under forces b (freedoms), loops closed: x out (border.c).
 void mabd_redmax_respond(const mabd_redmax_solve* s, mabd_real* x);
 /// Add the forces of a wrench on a link to the rows b (freedoms) of its part (border.c).

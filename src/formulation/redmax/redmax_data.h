@@ -257,6 +257,8 @@ typedef struct mabd_redmax_sim {
     mabd_redmax_couplings couplings;
     mabd_redmax_path* paths;
     struct mabd_redmax_contacts* contacts; // null = none
+    mabd_redmax_solve* contact_solves;     // (parts) stages of parts with contacts
+    bool* contact_poses;                   // (parts) value of the part's own
     mabd_spatial* push;                    // (links) wrenches of contacts; null = none
     mabd_axis_branch* stage_branch;        // (laws) of the first of two stages
     mabd_axis_branch* base_branch;         // (laws) at the start of the rest of a halved step

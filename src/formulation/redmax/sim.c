@@ -2,6 +2,7 @@
 // The redmax formulation behind its table: creation, plan, memory.
 
 #include "formulation/redmax/lean.h"
+#include "formulation/redmax/maximal.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_sim.h"
@@ -70,8 +71,8 @@ static mabd_warnings* warnings(void* self) {
 
 static size_t bytes(const void* self) {
     const mabd_redmax_sim* sim = self;
-    return mabd_bytes(1, sizeof *sim) + sim->memory_size + mabd_redmax_contacts_bytes(sim) +
-           mabd_redmax_lean_bytes(sim);
+    return mabd_bytes(1, sizeof *sim) + sim->memory_size +
+           mabd_redmax_contacts_bytes(sim->contacts) + mabd_redmax_lean_bytes(sim);
 }
 
 static void memory(const void* self, size_t* out) {
@@ -86,7 +87,13 @@ static void get_times(const void* self, double* seconds) {
 #define X(name, text) text,
 static const char* const stage_names[] = {MABD_REDMAX_STAGE_LIST(X) NULL};
 #undef X
-static const char* const unused[] = {"dual", "row_tolerance", "gap_tolerance", NULL};
+static const char* const unused[] = {
+    "dual", "row_tolerance", "gap_tolerance", "redmax.baumgarte", "redmax.baumgarte_level", NULL};
+
+static const mabd_formulation_ops* table_of(const mabd_sim_def* def) {
+    const bool maximal = def->redmax.coordinates == MABD_COORDINATES_MAXIMAL;
+    return maximal ? &mabd_formulation_maximal : &mabd_formulation_redmax;
+}
 
 const mabd_formulation_ops mabd_formulation_redmax = {
     .name = "redmax",
@@ -101,6 +108,7 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .stages = stage_names,
     .unused = unused,
     .exact_start = true,
+    .table_of = table_of,
     .has_backend = mabd_rigid_on_cpu,
     .apply_preset = mabd_redmax_apply_preset,
     .resolve = mabd_redmax_resolve,
