@@ -43,7 +43,7 @@ static void write_poses(mabd_redmax_sim* sim, const mabd_redmax_node* node, mabd
     }
 }
 
-// ---- the host of points --------------------------------------------------------------------------
+// ---- the host of points ------------------------------------------------------------------------
 
 // Wrenches of unit forces at a world point x on the link of a side.
 static void set_side(void* self, int side, mabd_vec3 x, mabd_redmax_contact* p) {
