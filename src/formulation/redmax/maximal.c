@@ -34,7 +34,7 @@ static void apply_preset(mabd_sim_def* def, mabd_preset preset) {
 
 static void resolve(mabd_sim_def* def) {
     if (def->integrator == MABD_INTEGRATOR_AUTO) def->integrator = MABD_INTEGRATOR_SEMI_IMPLICIT;
-    if (def->max_iterations == 0) def->max_iterations = 1;
+    if (def->max_iterations == 0) def->max_iterations = 40; // one is enough
 }
 
 static mabd_status check(const mabd_model* m, const mabd_sim_def* def, mabd_error* error) {
@@ -339,9 +339,13 @@ static void get_times(const void* self, double* seconds) {
 #define X(name, text) text,
 static const char* const stage_names[] = {MABD_MAXIMAL_STAGE_LIST(X) NULL};
 #undef X
-static const char* const unused[] = {
-    "dual",         "row_tolerance",           "gap_tolerance",       "max_iterations",
-    "max_halvings", "redmax.newton_tolerance", "redmax.energy_guard", NULL};
+static const char* const unused[] = {"dual",
+                                     "row_tolerance",
+                                     "gap_tolerance",
+                                     "max_halvings",
+                                     "redmax.newton_tolerance",
+                                     "redmax.energy_guard",
+                                     NULL};
 
 const mabd_formulation_ops mabd_formulation_maximal = {
     .name = "redmax",
