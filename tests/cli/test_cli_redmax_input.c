@@ -107,6 +107,34 @@ Test(cli_redmax_input, contacts_have_no_gradients) {
     cr_expect_not_null(strstr(r.err, "contacts of shapes are not smooth"), "%s", r.err);
 }
 
+Test(cli_redmax_input, maximal_coordinates_and_their_stabilisation) {
+    const struct {
+        const char *flags, *text;
+        int code;
+    } cases[] = {
+        {"redmax --coordinates maximal --json -", "\"coordinates\": \"maximal\"", 0},
+        {"redmax --coordinates maximal --baumgarte 0.25 --json -", "\"baumgarte\": 0.25", 0},
+        {"redmax --coordinates maximal --baumgarte-level acceleration", "", 0},
+        {"redmax --coordinates maximal --integrator linear-implicit", "", 0},
+        {"redmax --coordinates maximal --baumgarte 1.5", "redmax.baumgarte must be 0 to 1", 2},
+        {"redmax --coordinates maximal --integrator bdf2", "'maximal' does not have integrator", 2},
+        {"redmax --coordinates maximal --energy-guard 0", "redmax.energy_guard", 2},
+        {"redmax --baumgarte 0.3", "redmax.baumgarte", 2},
+        {"redmax --baumgarte-level acceleration", "redmax.baumgarte_level", 2},
+        {"affine --coordinates maximal", "redmax.coordinates", 2},
+        {"redmax --coordinates polar", "coordinates", 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char line[160];
+        snprintf(line, sizeof line, "run @pendulum.json --steps 2 --formulation %s",
+                 cases[i].flags);
+        command_result r = mabd_call(line);
+        cr_expect(eq(int, r.code, cases[i].code), "%s: %s", line, r.err);
+        cr_expect(strstr(r.out, cases[i].text) || strstr(r.err, cases[i].text), "%s: %s", line,
+                  r.err);
+    }
+}
+
 Test(cli_redmax_input, integrators_of_redmax_are_refused_elsewhere) {
     const char* const names[] = {"sdirk2", "semi-implicit", "linear-implicit", "rk45"};
     for (int i = 0; i < 4; i++) {

@@ -63,8 +63,8 @@ Test(maximal_contacts, a_falling_body_stops_at_the_ground) {
     }
 }
 
-// F8: |beta| <= mu |alpha|. With the signs of [RM eq. 2.121, 2.125] the box of friction is empty for
-// forces of one sign: here friction acts against the slide in all directions, with mu times the
+// F8: |beta| <= mu |alpha|. With the signs of [RM eq. 2.121, 2.125] the box of friction is empty
+// for forces of one sign: here friction acts against the slide in all directions, with mu times the
 // weight, whichever body is a.
 Test(maximal_contacts, friction_acts_against_the_slide_in_all_directions) {
     for (int k = 0; k < 8; k++) {
