@@ -336,7 +336,7 @@ MABD_HOT void reduce(const mabd_redmax_sim* sim, const mabd_redmax_link* link, i
 
 // N of a link, which is there from its first child to its parent.
 static mabd_real* slot_of(const mabd_redmax_solve* s, int32_t i) {
-    const int32_t slot = s->part->slot_first + s->sim->lean[i].slot;
+    const int32_t slot = s->part->structure.slot_first + s->sim->lean[i].slot;
     return s->sim->N + MABD_LEAN_SLOT * (size_t)slot;
 }
 

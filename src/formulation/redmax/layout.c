@@ -30,6 +30,7 @@ static void lay_out_tree(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     const size_t joints = (size_t)sim->model->joint_count;
     TAKE(parts, (size_t)n->parts);
     TAKE(reports, (size_t)n->parts);
+    TAKE(pack_parts, (size_t)n->parts);
     TAKE(links, (size_t)n->links);
     TAKE(freedoms, (size_t)n->freedoms);
     TAKE(laws, (size_t)n->laws);

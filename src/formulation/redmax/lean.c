@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formulation/redmax/lean.h"
+#include "formulation/redmax/redmax_lanes.h"
 
 #include "base/isa.h"
 
@@ -68,7 +68,7 @@ static void fill_links(mabd_redmax_sim* sim, const mabd_redmax_part* part) {
                                 .axis = -1,
                                 .leaf = true,
                                 .body = link->M.mass > 0};
-        if (part->lean && link->count > 0) own->axis = axis_of(link->S, &own->sign);
+        if (part->structure.lean && link->count > 0) own->axis = axis_of(link->S, &own->sign);
     }
     mabd_lean_link* links = sim->lean + part->link_first;
     for (int32_t i = part->link_count - 1; i >= 0; i--) {
@@ -119,10 +119,10 @@ static int32_t divide_part(const mabd_redmax_sim* sim, mabd_redmax_part* part, i
     range_work w = {sim->lean + part->link_first, part->link_count, TASK_LINKS, size, NULL};
     if (part->link_count / TASK_SHARE > w.most) w.most = part->link_count / TASK_SHARE;
     int32_t tasks = 0, n = 0;
-    if (part->lean && part->link_count >= DIVIDED_LINKS) n = divide(&w, &tasks);
-    part->divided_links = tasks > 1 && part->link_count / tasks >= TASK_MEAN;
+    if (part->structure.lean && part->link_count >= DIVIDED_LINKS) n = divide(&w, &tasks);
+    part->structure.divided_links = tasks > 1 && part->link_count / tasks >= TASK_MEAN;
     w.ranges = ranges;
-    if (part->divided_links) return ranges ? divide(&w, &tasks) : n;
+    if (part->structure.divided_links) return ranges ? divide(&w, &tasks) : n;
     add_range(&w, 0, 0, part->link_count, false);
     return 1;
 }
@@ -153,9 +153,10 @@ static int32_t assign_trunk(mabd_lean_link* links, const mabd_lean_range* range,
 static int32_t assign_part(mabd_redmax_sim* sim, const mabd_redmax_part* part, int32_t* spare) {
     mabd_lean_link* links = sim->lean + part->link_first;
     int32_t used = 0;
-    for (int32_t k = part->range_first; k < part->range_first + part->range_count; k++) {
+    for (int32_t k = part->structure.range_first;
+         k < part->structure.range_first + part->structure.range_count; k++) {
         const mabd_lean_range* range = &sim->ranges[k];
-        used = part->divided_links && !range->task
+        used = part->structure.divided_links && !range->task
                    ? assign_trunk(links, range, used)
                    : assign_slots(links, range->from, range->to, used, spare);
     }
@@ -169,11 +170,11 @@ static int32_t count_ranges(mabd_redmax_sim* sim, int32_t* work) {
     int32_t ranges = 0;
     for (int32_t i = 0; i < sim->part_count; i++) {
         mabd_redmax_part* part = &sim->parts[i];
-        part->lean = is_lean_part(sim, part);
+        part->structure.lean = is_lean_part(sim, part);
         fill_links(sim, part);
-        part->range_first = ranges;
-        part->range_count = divide_part(sim, part, work, NULL);
-        ranges += part->range_count;
+        part->structure.range_first = ranges;
+        part->structure.range_count = divide_part(sim, part, work, NULL);
+        ranges += part->structure.range_count;
     }
     return ranges;
 }
@@ -186,8 +187,8 @@ static mabd_status fill_structure(mabd_redmax_sim* sim, int32_t* work) {
     if (!sim->ranges) return MABD_ERR_MEMORY;
     for (int32_t i = 0; i < sim->part_count; i++) {
         mabd_redmax_part* part = &sim->parts[i];
-        divide_part(sim, part, work, sim->ranges + part->range_first);
-        part->slot_first = slots;
+        divide_part(sim, part, work, sim->ranges + part->structure.range_first);
+        part->structure.slot_first = slots;
         slots += assign_part(sim, part, work);
     }
     sim->N_size = mabd_bytes(MABD_LEAN_SLOT * (size_t)slots, sizeof *sim->N);
@@ -200,19 +201,21 @@ mabd_status mabd_redmax_lean_create(mabd_redmax_sim* sim) {
     int32_t* work = mabd_alloc(&sim->allocator, bytes);
     if (!work) return MABD_ERR_MEMORY;
     sim->sweeps = mabd_lean_table_of(mabd_isa_count() - 1);
-    const mabd_status status = fill_structure(sim, work);
+    mabd_status status = fill_structure(sim, work);
+    if (status == MABD_OK) status = mabd_redmax_lanes_create(sim, mabd_isa_count() - 1);
     mabd_free(&sim->allocator, work, bytes);
     return status;
 }
 
 void mabd_redmax_lean_destroy(mabd_redmax_sim* sim) {
+    mabd_redmax_lanes_destroy(sim);
     mabd_free(&sim->allocator, sim->N, sim->N_size);
     mabd_free(&sim->allocator, sim->ranges, sim->range_size);
     sim->N = NULL, sim->ranges = NULL;
 }
 
 size_t mabd_redmax_lean_bytes(const mabd_redmax_sim* sim) {
-    return sim->N_size + sim->range_size;
+    return sim->N_size + sim->range_size + mabd_redmax_lanes_bytes(sim);
 }
 
 // ---- sweeps ------------------------------------------------------------------------------------
@@ -220,14 +223,14 @@ size_t mabd_redmax_lean_bytes(const mabd_redmax_sim* sim) {
 static void do_task(void* context, int32_t index, int32_t thread) {
     const mabd_lean_sweep* sweep = context;
     const mabd_redmax_sim* sim = sweep->s->sim;
-    mabd_lean_range* range = &sim->ranges[sweep->s->part->range_first + index];
+    mabd_lean_range* range = &sim->ranges[sweep->s->part->structure.range_first + index];
     (void)thread;
     range->bad = -1;
     if (range->task) sim->sweeps->links(sweep, range->from, range->to, &range->bad);
 }
 
 static void do_tasks(mabd_lean_sweep* sweep) {
-    mabd_pool_run(sweep->s->sim->pool, sweep->s->part->range_count, do_task, sweep);
+    mabd_pool_run(sweep->s->sim->pool, sweep->s->part->structure.range_count, do_task, sweep);
 }
 
 // The links between tasks and ground.
@@ -235,9 +238,9 @@ static void do_others(mabd_lean_sweep* sweep, bool up) {
     const mabd_redmax_sim* sim = sweep->s->sim;
     const mabd_redmax_part* part = sweep->s->part;
     const mabd_lean_link* links = sim->lean + part->link_first;
-    for (int32_t k = 0; k < part->range_count; k++) {
-        mabd_lean_range* range =
-            &sim->ranges[part->range_first + (up ? part->range_count - 1 - k : k)];
+    for (int32_t k = 0; k < part->structure.range_count; k++) {
+        mabd_lean_range* range = &sim->ranges[part->structure.range_first +
+                                              (up ? part->structure.range_count - 1 - k : k)];
         if (!up && !range->task) sim->sweeps->links(sweep, range->from, range->to, &range->bad);
         if (!up) continue;
         if (range->task) {
@@ -254,8 +257,8 @@ static void do_others(mabd_lean_sweep* sweep, bool up) {
 static void run(mabd_lean_sweep* sweep, bool up) {
     const mabd_redmax_sim* sim = sweep->s->sim;
     const mabd_redmax_part* part = sweep->s->part;
-    if (!part->divided_links) {
-        mabd_lean_range* range = &sim->ranges[part->range_first];
+    if (!part->structure.divided_links) {
+        mabd_lean_range* range = &sim->ranges[part->structure.range_first];
         range->bad = -1;
         sim->sweeps->links(sweep, range->from, range->to, &range->bad);
     } else if (up) {
@@ -284,7 +287,8 @@ mabd_status mabd_redmax_lean_factor(const mabd_redmax_solve* s, mabd_redmax_weig
     mabd_lean_sweep sweep = {.s = s, .phase = MABD_LEAN_FACTOR, .w = w};
     run(&sweep, true);
     *link = -1;
-    for (int32_t k = s->part->range_first; k < s->part->range_first + s->part->range_count; k++) {
+    for (int32_t k = s->part->structure.range_first;
+         k < s->part->structure.range_first + s->part->structure.range_count; k++) {
         const int32_t bad = s->sim->ranges[k].bad;
         if (bad >= 0 && s->part->link_first + bad > *link) *link = s->part->link_first + bad;
     }

@@ -218,7 +218,7 @@ MABD_HOT void LEAN(write_wrench)(const LEAN(tree) * t, int32_t i) {
     for (int j = 0; j < 3; j++) F[j] += m[j] + l[j], F[3 + j] += f[j];
 }
 
-static void LEAN(residual_down)(const LEAN(tree) * t, int32_t from, int32_t to) {
+MABD_FN void LEAN(residual_down)(const LEAN(tree) * t, int32_t from, int32_t to) {
     for (int32_t i = from; i < to; i++) {
         LEAN(place)(t, i);
         LEAN(move)(t, i);
@@ -226,12 +226,12 @@ static void LEAN(residual_down)(const LEAN(tree) * t, int32_t from, int32_t to) 
     }
 }
 
-static void LEAN(residual_push)(const LEAN(tree) * t, int32_t i) {
+MABD_FN void LEAN(residual_push)(const LEAN(tree) * t, int32_t i) {
     const int32_t parent = t->links[i].parent;
     LEAN(add_to_parent)(t->E + 12 * (size_t)i, t->F + 6 * (size_t)i, t->F + 6 * (size_t)parent);
 }
 
-static void LEAN(residual_up)(const LEAN(tree) * t, int32_t from, int32_t to) {
+MABD_FN void LEAN(residual_up)(const LEAN(tree) * t, int32_t from, int32_t to) {
     for (int32_t i = to - 1; i >= from; i--) {
         const mabd_lean_link* link = &t->links[i];
         const int32_t k = link->freedom;
@@ -364,8 +364,11 @@ MABD_HOT void LEAN(lift)(const LEAN_REAL* MABD_RESTRICT E, bool opens,
             const LEAN_PART moment = R[j] * m0 + R[P + j] * m1 + R[2 * P + j] * m2 + T[j] * f0 +
                                      T[P + j] * f1 + T[2 * P + j] * f2;
             const LEAN_PART force = R[j] * f0 + R[P + j] * f1 + R[2 * P + j] * f2;
-            to[j] = opens ? moment : to[j] + moment;
-            to[P + j] = opens ? force : to[P + j] + force;
+            if (opens) {
+                to[j] = moment, to[P + j] = force;
+            } else {
+                to[j] += moment, to[P + j] += force;
+            }
         }
     }
 }
@@ -422,14 +425,14 @@ MABD_HOT LEAN_PART* LEAN(slot)(const LEAN(tree) * t, int32_t i) {
     return t->N + MABD_LEAN_SLOT / LEAN_PAD * LEAN_PARTS * (size_t)t->links[i].slot;
 }
 
-static void LEAN(factor_push)(const LEAN(tree) * t, int32_t i) {
+MABD_FN void LEAN(factor_push)(const LEAN(tree) * t, int32_t i) {
     const mabd_lean_link* link = &t->links[i];
     LEAN(lift)
     (t->E + 12 * (size_t)i, link->opens, LEAN(slot)(t, i), LEAN(slot)(t, link->parent));
 }
 
-static void LEAN(factor_up)(const LEAN(tree) * t, const LEAN(weights) * w, int32_t from, int32_t to,
-                            int32_t* bad) {
+MABD_FN void LEAN(factor_up)(const LEAN(tree) * t, const LEAN(weights) * w, int32_t from,
+                             int32_t to, int32_t* bad) {
     for (int32_t i = to - 1; i >= from; i--) {
         const mabd_lean_link* link = &t->links[i];
         LEAN_PART* N = LEAN(slot)(t, i);
@@ -449,7 +452,7 @@ static void LEAN(factor_up)(const LEAN(tree) * t, const LEAN(weights) * w, int32
 // ---- solves ------------------------------------------------------------------------------------
 
 // What a link hands to its parent: X'(n + G u).
-static void LEAN(solve_push)(const LEAN(tree) * t, int32_t i) {
+MABD_FN void LEAN(solve_push)(const LEAN(tree) * t, int32_t i) {
     const mabd_lean_link* link = &t->links[i];
     LEAN_REAL sum[6];
     for (int j = 0; j < 6; j++) sum[j] = t->up[12 * (size_t)i + (size_t)j];
@@ -460,7 +463,7 @@ static void LEAN(solve_push)(const LEAN(tree) * t, int32_t i) {
     LEAN(add_to_parent)(t->E + 12 * (size_t)i, sum, t->up + 12 * (size_t)link->parent);
 }
 
-static void LEAN(solve_up)(const LEAN(tree) * t, const LEAN_REAL* b, int32_t from, int32_t to) {
+MABD_FN void LEAN(solve_up)(const LEAN(tree) * t, const LEAN_REAL* b, int32_t from, int32_t to) {
     for (int32_t i = to - 1; i >= from; i--) {
         const mabd_lean_link* link = &t->links[i];
         const size_t k = (size_t)link->freedom;
@@ -473,11 +476,11 @@ static void LEAN(solve_up)(const LEAN(tree) * t, const LEAN_REAL* b, int32_t fro
 }
 
 // Clear what children add to.
-static void LEAN(clear_up)(const LEAN(tree) * t, int32_t from, int32_t to) {
+MABD_FN void LEAN(clear_up)(const LEAN(tree) * t, int32_t from, int32_t to) {
     memset(t->up + 12 * (size_t)from, 0, 12 * (size_t)(to - from) * sizeof *t->up);
 }
 
-static void LEAN(solve_down)(const LEAN(tree) * t, LEAN_REAL* dq, int32_t from, int32_t to) {
+MABD_FN void LEAN(solve_down)(const LEAN(tree) * t, LEAN_REAL* dq, int32_t from, int32_t to) {
     for (int32_t i = from; i < to; i++) {
         const mabd_lean_link* link = &t->links[i];
         const LEAN_REAL* E = t->E + 12 * (size_t)i;
@@ -509,7 +512,7 @@ static void LEAN(solve_down)(const LEAN(tree) * t, LEAN_REAL* dq, int32_t from, 
 }
 
 // x_p += T'x - K'u
-static void LEAN(back_push)(const LEAN(tree) * t, int32_t i) {
+MABD_FN void LEAN(back_push)(const LEAN(tree) * t, int32_t i) {
     const mabd_lean_link* link = &t->links[i];
     const LEAN_REAL *E = t->E + 12 * (size_t)i, *own = t->up + 12 * (size_t)i;
     LEAN_REAL x[6], *x_p = t->up + 12 * (size_t)link->parent;
@@ -525,7 +528,7 @@ static void LEAN(back_push)(const LEAN(tree) * t, int32_t i) {
     for (int c = 0; c < 12; c++) x_p[c] -= K[c] * u;
 }
 
-static void LEAN(back_up)(const LEAN(tree) * t, const LEAN_REAL* y, int32_t from, int32_t to) {
+MABD_FN void LEAN(back_up)(const LEAN(tree) * t, const LEAN_REAL* y, int32_t from, int32_t to) {
     for (int32_t i = to - 1; i >= from; i--) {
         const mabd_lean_link* link = &t->links[i];
         const size_t k = (size_t)link->freedom;
@@ -539,7 +542,7 @@ static void LEAN(back_up)(const LEAN(tree) * t, const LEAN_REAL* y, int32_t from
     }
 }
 
-static void LEAN(back_down)(const LEAN(tree) * t, LEAN_REAL* z, int32_t from, int32_t to) {
+MABD_FN void LEAN(back_down)(const LEAN(tree) * t, LEAN_REAL* z, int32_t from, int32_t to) {
     for (int32_t i = from; i < to; i++) { // x: n of factor.c
         const mabd_lean_link* link = &t->links[i];
         LEAN_REAL n[6], *out = t->x + 12 * (size_t)i;

@@ -14,17 +14,14 @@
 #include "formulation/redmax/redmax_sim.h"
 
 #include "base/clock.h"
-#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_axes.h"
+#include "formulation/redmax/redmax_lanes.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_pins.h"
 
 #include <math.h>
 #include <string.h>
 
-#define STEP_LIMIT     ((mabd_real)0.5)
-#define SEARCH_MAX     8
-#define SEARCH_DECLINE ((mabd_real)1e-4)
 /// Increments below which an iteration that no longer declines has met round-off.
 #define NOISE ((mabd_real)1e-7)
 /// Changes of branches of laws, in multiples of the iterations that a solve may take.
@@ -156,10 +153,10 @@ static void keep(const mabd_redmax_solve* s) {
 // Move by the step, shortened until the merit declines; false if it does not.
 static bool search(const mabd_redmax_solve* s, mabd_real alpha, mabd_real* phi) {
     keep(s);
-    for (int i = 0; i <= SEARCH_MAX; i++, alpha /= 2) {
+    for (int i = 0; i <= MABD_NEWTON_SEARCH_MAX; i++, alpha /= 2) {
         move(s, alpha);
         const mabd_real now = merit(s);
-        if (now <= *phi * (1 - SEARCH_DECLINE * alpha)) {
+        if (now <= *phi * (1 - MABD_NEWTON_DECLINE * alpha)) {
             *phi = now;
             return true;
         }
@@ -207,6 +204,7 @@ mabd_status mabd_redmax_newton(const mabd_redmax_solve* s) {
     int32_t link = s->part->link_first;
     mabd_real phi = 0;
     bool starts = true;
+    if (mabd_redmax_take_lane(s)) return MABD_OK;
     mabd_redmax_start_axes(s);
     evaluate(s);
     for (int32_t i = 0; i < s->sim->def.max_iterations; i++) {
@@ -224,7 +222,8 @@ mabd_status mabd_redmax_newton(const mabd_redmax_solve* s) {
             if (!starts) return check_end(s);
             continue;
         }
-        if (search(s, size > STEP_LIMIT ? STEP_LIMIT / size : 1, &phi)) continue;
+        if (search(s, size > MABD_NEWTON_STEP_LIMIT ? MABD_NEWTON_STEP_LIMIT / size : 1, &phi))
+            continue;
         if (!(size < NOISE)) {
             return fail(s, MABD_ERR_DIVERGED, link, "Newton's method does not converge at");
         }

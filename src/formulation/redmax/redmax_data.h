@@ -134,6 +134,15 @@ typedef struct mabd_redmax_node {
     mabd_real* theta; // (balls x 3) rotation vectors of their joints, followed over whole turns
 } mabd_redmax_node;
 
+/// How sweeps go over the links of a part (lean.h, redmax_lanes.h).
+typedef struct mabd_redmax_structure {
+    int32_t range_first, range_count;
+    int32_t slot_first; // of N
+    int32_t pack;       // -1 = none
+    bool lean;
+    bool divided_links; // has tasks
+} mabd_redmax_structure;
+
 /// A component of the joint graph.
 typedef struct mabd_redmax_part {
     int32_t link_first, link_count;
@@ -149,10 +158,10 @@ typedef struct mabd_redmax_part {
     int32_t coupling_first, coupling_count; // their rows are the last ones of row_count
     mabd_axis_stalls stalls;                // of the search for branches
     bool has_branches;                      // sim->branch is known
-    int32_t range_first, range_count;       // lean.h
-    int32_t slot_first;                     // of N
-    bool lean;                              // lean.h
-    bool divided_links;                     // has tasks
+    mabd_redmax_structure structure;
+    bool solved;                            // its stage, in lanes
+    int32_t lane_iterations, lane_searches; // of that solution
+    double lane_seconds[MABD_REDMAX_STAGE_COUNT];
     bool touches;          // had contact points in the last step: it goes on by implicit Euler
     bool pins;             // the friction of some axis follows its load (pins.c)
     bool frictions;        // some axis has friction
@@ -281,6 +290,13 @@ typedef struct mabd_redmax_sim {
     mabd_real* base_force;          // (freedoms) of the laws of lean parts
     const struct mabd_lean_table* sweeps;
     size_t N_size, range_size;
+    // redmax_lanes.h
+    int32_t pack_count;
+    int32_t* pack_parts; // (parts)
+    struct mabd_lean_pack* packs;
+    const struct mabd_lean_lanes_table* lanes;
+    void *pack_memory, *lane_work;
+    size_t pack_size, lane_bytes;
 } mabd_redmax_sim;
 
 /// Reals of a variation of a link: dV, dA, and xi if forces depend on poses.

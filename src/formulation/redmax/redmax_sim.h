@@ -51,6 +51,10 @@ mabd_status mabd_redmax_newton_once(const mabd_redmax_solve* s);
 mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* s);
 /// Advance a time step: entry step of the table (step.c).
 mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error);
+/// Begin the step of a part: clear its report, and return a solve from `now` (step.c).
+mabd_redmax_solve mabd_redmax_begin_step(mabd_redmax_sim* sim, int32_t part);
+/// The method that a part takes its step from sim->time by (step.c).
+mabd_integrator mabd_redmax_step_method(const mabd_redmax_sim* sim, const mabd_redmax_part* part);
 /// 1 - sqrt(1/2): sdirk2
 #define MABD_REDMAX_ALPHA ((mabd_real)0.29289321881345247559915563789515)
 /// Prepare stage `number` of an implicit method over s->h from s->from: gamma, time, base and

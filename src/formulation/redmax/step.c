@@ -26,6 +26,7 @@
 #include "formulation/redmax/explicit.h"
 #include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_contact.h"
+#include "formulation/redmax/redmax_lanes.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/redmax_works.h"
@@ -417,25 +418,35 @@ static mabd_status advance_once(mabd_redmax_solve* s, mabd_integrator method, ma
     return mabd_redmax_advance(s, MABD_INTEGRATOR_EULER, last, &sim->next);
 }
 
+mabd_redmax_solve mabd_redmax_begin_step(mabd_redmax_sim* sim, int32_t index) {
+    mabd_redmax_report* report = &sim->reports[index];
+    *report = (mabd_redmax_report){.link = -1, .joint = -1, .substeps = 1, .converged = true};
+    const mabd_redmax_solve s = {.sim = sim,
+                                 .part = &sim->parts[index],
+                                 .report = report,
+                                 .from = sim->time,
+                                 .h = sim->def.h,
+                                 .force = sim->force,
+                                 .motor = sim->motor,
+                                 .from_node = &sim->now};
+    return s;
+}
+
+mabd_integrator mabd_redmax_step_method(const mabd_redmax_sim* sim, const mabd_redmax_part* part) {
+    const bool restart =
+        sim->def.integrator == MABD_INTEGRATOR_BDF2 && mabd_redmax_jumps(sim, part, sim->time);
+    return method_of(sim, part, part->has_history && !restart);
+}
+
 void mabd_redmax_step_part(mabd_redmax_sim* sim, int32_t index) {
     mabd_redmax_part* part = &sim->parts[index];
-    mabd_redmax_report* report = &sim->reports[index];
+    mabd_redmax_solve s = mabd_redmax_begin_step(sim, index);
+    mabd_redmax_report* report = s.report;
     const mabd_real time = sim->time;
     const mabd_integrator own = sim->def.integrator;
-    *report = (mabd_redmax_report){.link = -1, .joint = -1, .substeps = 1, .converged = true};
     const bool poses = part->poses;
     part->poses |= sim->inputs.has_applied; // forces of the world turn in the link frames
-    mabd_redmax_solve s = {.sim = sim,
-                           .part = part,
-                           .report = report,
-                           .from = time,
-                           .h = sim->def.h,
-                           .force = sim->force,
-                           .motor = sim->motor,
-                           .from_node = &sim->now};
-    const bool restart = own == MABD_INTEGRATOR_BDF2 && mabd_redmax_jumps(sim, part, time);
-    const bool history = part->has_history && !restart;
-    const mabd_integrator method = method_of(sim, part, history);
+    const mabd_integrator method = mabd_redmax_step_method(sim, part);
     const bool lawful = part->law_count > 0 && is_implicit(own) && own != MABD_INTEGRATOR_EULER;
     bool smooth = !lawful || method != MABD_INTEGRATOR_EULER;
     s.watches = lawful && smooth;
@@ -459,21 +470,26 @@ void mabd_redmax_step_part(mabd_redmax_sim* sim, int32_t index) {
     part->poses = poses;
 }
 
-static void step_part(void* context, int32_t index, int32_t thread) {
-    (void)thread;
-    mabd_redmax_step_part(context, index);
-}
-
 // Parts with tasks of their own (lean.h) take their steps one after the other, with all threads.
 static void step_small_part(void* context, int32_t index, int32_t thread) {
-    const mabd_redmax_sim* sim = context;
-    if (!sim->parts[index].divided_links) step_part(context, index, thread);
+    mabd_redmax_sim* sim = context;
+    const int32_t part = index - sim->pack_count;
+    if (part >= 0) {
+        if (!sim->parts[part].structure.divided_links && sim->parts[part].structure.pack < 0)
+            mabd_redmax_step_part(sim, part);
+        return;
+    }
+    const mabd_lean_pack* pack = &sim->packs[index];
+    mabd_redmax_solve_pack(sim, index, thread);
+    for (int32_t k = pack->first; k < pack->first + pack->count; k++) {
+        mabd_redmax_step_part(sim, sim->pack_parts[k]);
+    }
 }
 
 static void step_parts(mabd_redmax_sim* sim) {
-    mabd_pool_run(sim->pool, sim->part_count, step_small_part, sim);
+    mabd_pool_run(sim->pool, sim->pack_count + sim->part_count, step_small_part, sim);
     for (int32_t i = 0; i < sim->part_count; i++) {
-        if (sim->parts[i].divided_links) step_part(sim, i, 0);
+        if (sim->parts[i].structure.divided_links) mabd_redmax_step_part(sim, i);
     }
 }
 
@@ -504,7 +520,7 @@ static mabd_status meet(mabd_redmax_sim* sim, mabd_step_info* info, int32_t* bad
             continue;
         }
         part->touches = again = true;
-        step_part(sim, i, 0);
+        mabd_redmax_step_part(sim, i);
         *bad = i;
         if (sim->reports[i].status != MABD_OK) return sim->reports[i].status;
     }
@@ -544,8 +560,9 @@ static void add_times(mabd_redmax_sim* sim, double elapsed) {
     double inside = 0;
     for (int32_t i = 0; i < sim->part_count; i++) {
         for (int k = MABD_REDMAX_RESIDUAL; k < MABD_REDMAX_STAGE_COUNT; k++) {
-            sim->times[k] += sim->reports[i].seconds[k];
-            inside += sim->reports[i].seconds[k];
+            const double own = sim->reports[i].seconds[k] + sim->parts[i].lane_seconds[k];
+            sim->times[k] += own;
+            inside += own;
         }
     }
     sim->times[MABD_REDMAX_STEP] += elapsed - inside;

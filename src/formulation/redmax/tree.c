@@ -479,12 +479,14 @@ static mabd_redmax_counts walk(builder* w) {
             if (mabd_redmax_cuts_body(w->model, tree->cuts[k])) add_cut(w, tree->cuts[k]);
         }
         if (w->sim) {
-            w->sim->parts[i] = (mabd_redmax_part){.link_first = before.links,
-                                                  .link_count = w->n.links - before.links,
-                                                  .freedom_first = before.freedoms,
-                                                  .freedom_count = w->n.freedoms - before.freedoms,
-                                                  .law_first = before.laws,
-                                                  .law_count = w->n.laws - before.laws};
+            w->sim->parts[i] =
+                (mabd_redmax_part){.structure = w->sim->parts[i].structure, // if refilled
+                                   .link_first = before.links,
+                                   .link_count = w->n.links - before.links,
+                                   .freedom_first = before.freedoms,
+                                   .freedom_count = w->n.freedoms - before.freedoms,
+                                   .law_first = before.laws,
+                                   .law_count = w->n.laws - before.laws};
             divide_bodies(w->sim, &w->sim->parts[i]);
             measure_part(w->sim, &w->sim->parts[i]);
         }

@@ -2,7 +2,7 @@
 // Tests for src/formulation/redmax/lean.c: the sweeps of lean parts against those of motion.c and
 // factor.c, on every instruction set and number of threads.
 #include "base/isa.h"
-#include "formulation/redmax/lean.h"
+#include "formulation/redmax/redmax_lanes.h"
 #include "support/redmax_case.h"
 #include "support/sanitized.h"
 
@@ -22,7 +22,7 @@ static redmax_case lean_case(uint64_t seed) {
                                   .single = true,
                                   .mass_range = 4};
     redmax_case c = redmax_case_make(&def, REDMAX_FREE);
-    cr_assert(c.inside->parts[0].lean, "seed %d", (int)seed);
+    cr_assert(c.inside->parts[0].structure.lean, "seed %d", (int)seed);
     return c;
 }
 
@@ -44,7 +44,7 @@ static results compute(redmax_case* c, bool lean) {
     const mabd_redmax_weights w = {1, 1 / GAMMA, 1 / (GAMMA * GAMMA)};
     const int32_t n = part->freedom_count;
     int32_t link;
-    part->lean = lean;
+    part->structure.lean = lean;
     if (lean) {
         mabd_redmax_lean_residual(&c->solve);
     } else {
@@ -59,7 +59,7 @@ static results compute(redmax_case* c, bool lean) {
                          copy(sim->trial, n),
                          n,
                          6 * part->link_count};
-    part->lean = true;
+    part->structure.lean = true;
     return out;
 }
 
@@ -151,8 +151,8 @@ Test(redmax_lean, has_the_same_bits_for_any_number_of_threads) {
         d.formulation = MABD_FORMULATION_REDMAX, d.threads = threads;
         mabd_sim* sim = rig_sim(model, &d);
         const mabd_redmax_sim* inside = sim->self;
-        cr_assert(inside->parts[0].lean);
-        cr_assert(gt(i32, inside->parts[0].range_count, 10));
+        cr_assert(inside->parts[0].structure.lean);
+        cr_assert(gt(i32, inside->parts[0].structure.range_count, 10));
         for (int i = 0; i < AMOUNT(4, 2); i++) {
             rig_check(mabd_sim_step(sim, NULL, &error), &error, "step");
         }
@@ -162,4 +162,87 @@ Test(redmax_lean, has_the_same_bits_for_any_number_of_threads) {
         rig_destroy(sim, model);
     }
     free(expected);
+}
+
+// ---- lanes -------------------------------------------------------------------------------------
+
+// 21 trees of two kinds, of different masses, with springs, dampers and servos on their axes.
+static mabd_model* copies(void) {
+    mabd_scene* scene = rig_scene(-9.81);
+    for (int32_t i = 0; i < 21; i++) {
+        const random_scene_def def = {.seed = (uint64_t)(i % 4 == 3 ? 5 : 4),
+                                      .pattern = RANDOM_TREE,
+                                      .bodies = 9,
+                                      .grounded = true,
+                                      .controls = true,
+                                      .soft = true,
+                                      .single = true,
+                                      .mass_range = 4};
+        random_scene_add(&def, scene);
+    }
+    mabd_model* model = rig_model(scene);
+    for (int32_t i = 0; i < model->class_count; i++) {
+        model->classes[i].material.mass *= 1 + (mabd_real)0.02 * (mabd_real)(i % 7);
+    }
+    return model;
+}
+
+static size_t state_bytes; // of the last run
+
+// Take steps with packs for an instruction set, -1 = none; returns the coordinates and rates.
+static mabd_real* run_copies(const mabd_model* model, mabd_integrator integrator, int32_t isa,
+                             int32_t threads, mabd_step_info* info) {
+    mabd_sim_def d = rig_def(MABD_PRESET_BALANCED, (mabd_real)0.1);
+    d.formulation = MABD_FORMULATION_REDMAX, d.integrator = integrator, d.threads = threads;
+    mabd_sim* sim = rig_sim(model, &d);
+    mabd_redmax_sim* inside = sim->self;
+    mabd_error error = {0};
+    int32_t solved = 0;
+    mabd_redmax_lanes_destroy(inside);
+    cr_assert(eq(int, mabd_redmax_lanes_create(inside, isa < 0 ? 0 : isa), MABD_OK));
+    cr_assert(ge(i32, inside->pack_count, 2));
+    for (int32_t i = 0; isa < 0 && i < inside->part_count; i++)
+        inside->parts[i].structure.pack = -1;
+    if (isa < 0) inside->pack_count = 0;
+    *info = (mabd_step_info){0};
+    for (int i = 0; i < AMOUNT(30, 8); i++) {
+        mabd_step_info own;
+        rig_check(mabd_sim_step(sim, &own, &error), &error, "step");
+        info->iterations += own.iterations, info->line_searches += own.line_searches;
+        info->retries += own.retries;
+        for (int32_t p = 0; p < inside->part_count; p++) {
+            solved += inside->parts[p].structure.pack >= 0 && inside->parts[p].lane_iterations > 0;
+        }
+    }
+    cr_expect(isa < 0 ? solved == 0 : solved > 21, "%d stages in lanes", (int)solved);
+    mabd_real* q = copy(inside->now.q, inside->freedom_count);
+    mabd_real* all = realloc(q, 2 * (size_t)inside->freedom_count * sizeof *all);
+    memcpy(all + inside->freedom_count, inside->now.v, (size_t)inside->freedom_count * sizeof *all);
+    state_bytes = 2 * (size_t)inside->freedom_count * sizeof *all;
+    rig_destroy(sim, NULL);
+    return all;
+}
+
+Test(redmax_lanes, give_the_bits_of_parts_alone) {
+    static const mabd_integrator methods[] = {MABD_INTEGRATOR_BDF2, MABD_INTEGRATOR_EULER};
+    mabd_model* model = copies();
+    for (int m = 0; m < 2; m++) {
+        mabd_step_info alone, packed;
+        mabd_real* expected = run_copies(model, methods[m], -1, 1, &alone);
+        for (int32_t isa = 0; isa < mabd_isa_count(); isa++) {
+            for (int32_t threads = 1; threads <= 4; threads += 3) {
+                mabd_real* own = run_copies(model, methods[m], isa, threads, &packed);
+                cr_expect(eq(int, memcmp(own, expected, state_bytes), 0), "%s, %d",
+                          mabd_isa_name(isa), (int)threads);
+                cr_expect(eq(i32, packed.iterations, alone.iterations));
+                cr_expect(eq(i32, packed.line_searches, alone.line_searches));
+                cr_expect(eq(i32, packed.retries, alone.retries));
+                free(own);
+            }
+        }
+        printf("%d iterations, %d searches, %d retries\n", (int)alone.iterations,
+               (int)alone.line_searches, (int)alone.retries);
+        free(expected);
+    }
+    mabd_model_destroy(model);
 }

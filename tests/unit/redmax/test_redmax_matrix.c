@@ -33,7 +33,7 @@ static random_scene_def tree(uint64_t seed, int32_t bodies) {
 static void hold_some(redmax_case* c) {
     mabd_redmax_sim* sim = c->inside;
     mabd_redmax_part* part = &sim->parts[0];
-    part->lean = false;
+    part->structure.lean = false;
     for (int32_t i = 0; i < part->link_count; i++) {
         mabd_redmax_link* link = &sim->links[i];
         bool some = false;

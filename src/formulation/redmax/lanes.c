@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formulation/redmax/redmax_lanes.h"
+
+#include "base/isa.h"
+#include "formulation/redmax/redmax_sim.h"
+#include "math/wide.h"
+
+#include <string.h>
+
+#define DECLARE(isa) extern const mabd_lean_lanes_table mabd_lean_lanes_##isa;
+#define POINTER(isa) &mabd_lean_lanes_##isa,
+MABD_ISA_EACH(DECLARE)
+
+static const mabd_lean_lanes_table* table_of(int32_t isa) {
+    static const mabd_lean_lanes_table* const tables[] = {MABD_ISA_EACH(POINTER)};
+    return tables[isa];
+}
+
+// ---- packs -------------------------------------------------------------------------------------
+
+// Order of parts by structure: equal parts are equal here.
+static int compare(const mabd_redmax_sim* sim, int32_t a, int32_t b) {
+    const mabd_redmax_part *p = &sim->parts[a], *q = &sim->parts[b];
+    if (p->link_count != q->link_count) return p->link_count < q->link_count ? -1 : 1;
+    const mabd_lean_link *x = sim->lean + p->link_first, *y = sim->lean + q->link_first;
+    for (int32_t i = 0; i < p->link_count; i++) {
+        if (x[i].parent != y[i].parent) return x[i].parent < y[i].parent ? -1 : 1;
+        if (x[i].axis != y[i].axis) return x[i].axis < y[i].axis ? -1 : 1;
+        if (x[i].sign != y[i].sign) return x[i].sign < y[i].sign ? -1 : 1;
+        if (x[i].body != y[i].body) return x[i].body < y[i].body ? -1 : 1;
+    }
+    return 0;
+}
+
+static bool is_packed(const mabd_redmax_part* part) {
+    return part->structure.lean && !part->structure.divided_links && part->freedom_count > 0;
+}
+
+// Merge two sorted runs of parts; equal ones keep their order.
+static void merge(const mabd_redmax_sim* sim, const int32_t* from, int32_t a, int32_t b,
+                  int32_t end, int32_t* to) {
+    int32_t i = a, k = b;
+    for (int32_t n = a; n < end; n++) {
+        const bool left = k >= end || (i < b && compare(sim, from[i], from[k]) <= 0);
+        to[n] = left ? from[i++] : from[k++];
+    }
+}
+
+static int32_t smaller(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
+
+// Parts that may be packed, equal ones next to each other, in `parts`; `work` is as long.
+static int32_t sort_parts(const mabd_redmax_sim* sim, int32_t* parts, int32_t* work) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        if (is_packed(&sim->parts[i])) parts[n++] = i;
+    }
+    for (int32_t run = 1; run < n; run *= 2) {
+        for (int32_t a = 0; a < n; a += 2 * run) {
+            merge(sim, parts, a, smaller(a + run, n), smaller(a + 2 * run, n), work);
+        }
+        memcpy(parts, work, (size_t)n * sizeof *parts);
+    }
+    return n;
+}
+
+// Divide sorted parts into packs; null packs: count them. A part that is like no other goes alone.
+static int32_t find_packs(mabd_redmax_sim* sim, int32_t n, mabd_lean_pack* packs) {
+    const int32_t width = sim->lanes->width;
+    int32_t count = 0;
+    for (int32_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && end - i < width; end++) {
+            if (compare(sim, sim->pack_parts[i], sim->pack_parts[end]) != 0) break;
+        }
+        if (end - i < 2) continue;
+        if (packs) packs[count] = (mabd_lean_pack){i, end - i};
+        for (int32_t k = i; k < end; k++) sim->parts[sim->pack_parts[k]].structure.pack = count;
+        count++;
+    }
+    return count;
+}
+
+// Slots of N of a part.
+static int32_t slots_of(const mabd_redmax_sim* sim, const mabd_redmax_part* part) {
+    int32_t most = -1;
+    for (int32_t i = part->link_first; i < part->link_first + part->link_count; i++) {
+        if (sim->lean[i].slot > most) most = sim->lean[i].slot;
+    }
+    return most + 1;
+}
+
+static mabd_status take_memory(mabd_redmax_sim* sim) {
+    const size_t packs = (size_t)sim->pack_count;
+    mabd_arena arena = {0};
+    sim->lane_bytes = 0;
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        const mabd_redmax_part* part = &sim->parts[i];
+        if (part->structure.pack < 0) continue;
+        const size_t own =
+            sim->lanes->bytes(part->link_count, part->freedom_count, slots_of(sim, part));
+        if (own > sim->lane_bytes) sim->lane_bytes = own;
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        sim->packs = mabd_arena_take(&arena, packs, sizeof *sim->packs);
+        sim->lane_work =
+            mabd_arena_take(&arena, packs > 0 ? (size_t)sim->def.threads : 0, sim->lane_bytes);
+        if (pass == 0 && packs == 0) return MABD_OK;
+        if (pass == 0) MABD_TRY(mabd_arena_allocate(&sim->allocator, &arena));
+    }
+    sim->pack_memory = arena.memory, sim->pack_size = arena.size;
+    return MABD_OK;
+}
+
+mabd_status mabd_redmax_lanes_create(mabd_redmax_sim* sim, int32_t isa) {
+    const size_t bytes = mabd_bytes((size_t)sim->part_count, sizeof(int32_t));
+    int32_t* work = mabd_alloc(&sim->allocator, bytes);
+    if (!work) return MABD_ERR_MEMORY;
+    sim->lanes = table_of(isa);
+    for (int32_t i = 0; i < sim->part_count; i++) sim->parts[i].structure.pack = -1;
+    const int32_t n = sort_parts(sim, sim->pack_parts, work);
+    sim->pack_count = find_packs(sim, n, NULL);
+    const mabd_status status = take_memory(sim);
+    if (status == MABD_OK) find_packs(sim, n, sim->packs);
+    mabd_free(&sim->allocator, work, bytes);
+    return status;
+}
+
+void mabd_redmax_lanes_destroy(mabd_redmax_sim* sim) {
+    mabd_free(&sim->allocator, sim->pack_memory, sim->pack_size);
+    sim->pack_memory = NULL;
+}
+
+size_t mabd_redmax_lanes_bytes(const mabd_redmax_sim* sim) {
+    return sim->pack_size;
+}
+
+// ---- steps -------------------------------------------------------------------------------------
+
+// Prepare the stage of the step of a part, if it is one that lanes solve.
+static bool prepare(mabd_redmax_sim* sim, int32_t index, mabd_integrator* method,
+                    mabd_redmax_solve* s) {
+    mabd_redmax_part* part = &sim->parts[index];
+    const int32_t end = part->freedom_first + part->freedom_count;
+    *s = mabd_redmax_begin_step(sim, index);
+    if (!mabd_redmax_is_lean(s) || sim->inputs.has_applied) return false;
+    *method = mabd_redmax_step_method(sim, part);
+    if (*method != MABD_INTEGRATOR_BDF2 && *method != MABD_INTEGRATOR_EULER) return false;
+    mabd_redmax_set_stage(s, *method, 0);
+    for (int32_t k = part->freedom_first; k < end; k++) {
+        sim->q[k] = sim->q_b[k] + s->gamma * sim->v_b[k];
+    }
+    return true;
+}
+
+void mabd_redmax_solve_pack(mabd_redmax_sim* sim, int32_t index, int32_t thread) {
+    const mabd_lean_pack* pack = &sim->packs[index];
+    mabd_redmax_solve s[MABD_WIDE_MOST];
+    mabd_lean_lane_state state[MABD_WIDE_MOST];
+    int count = 0;
+    mabd_integrator first = MABD_INTEGRATOR_AUTO, method;
+    for (int32_t k = pack->first; k < pack->first + pack->count; k++) {
+        mabd_redmax_part* part = &sim->parts[sim->pack_parts[k]];
+        part->solved = false;
+        memset(part->lane_seconds, 0, sizeof part->lane_seconds);
+        if (!prepare(sim, sim->pack_parts[k], &method, &s[count])) continue;
+        if (count > 0 && method != first) continue;
+        first = method, count++;
+    }
+    if (count < 2) return;
+    for (int l = count; l < sim->lanes->width; l++) s[l] = s[0];
+    char* memory = (char*)sim->lane_work + sim->lane_bytes * (size_t)thread;
+    sim->lanes->newton(s, count, slots_of(sim, s[0].part), memory, state);
+    for (int l = 0; l < count; l++) {
+        mabd_redmax_part* part = s[l].part;
+        const mabd_redmax_report* report = s[l].report;
+        part->solved = state[l] == MABD_LEAN_LANE_SOLVED;
+        part->lane_iterations = report->iterations, part->lane_searches = report->line_searches;
+        memcpy(part->lane_seconds, report->seconds, sizeof report->seconds);
+    }
+}
+
+bool mabd_redmax_take_lane(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    const size_t first = (size_t)s->part->freedom_first;
+    if (!s->part->solved) return false;
+    s->part->solved = false;
+    memcpy(sim->q + first, sim->trial + first, (size_t)s->part->freedom_count * sizeof *sim->q);
+    s->report->iterations += s->part->lane_iterations;
+    s->report->line_searches += s->part->lane_searches;
+    return true;
+}

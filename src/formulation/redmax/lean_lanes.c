@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Newton's method on equal lean parts, one in each lane: newton.c for parts without laws, rows and
+// springs. Parts keep their own iteration: one that has converged moves no more, and its results
+// are written when it does. One that fails, or whose search does, is left to newton.c, which gives
+// what it would have given anyway. The others get the bits of newton.c, because every sum over a
+// part has its order.
+
+#include "formulation/redmax/redmax_lanes.h"
+
+#include "base/clock.h"
+#include "math/lanes.h"
+#include "math/wide.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LEAN_REAL            mabd_wide
+#define LEAN_COUNT           MABD_WIDE
+#define LEAN_PAD             3
+#define LEAN_PART            mabd_wide
+#define LEAN_PARTS           3
+#define LEAN_PUT(p, x, y, z) ((p)[0] = (x), (p)[1] = (y), (p)[2] = (z))
+#define LEAN(name)           lanes_##name
+#include "formulation/redmax/lean_text.h"
+
+/// Arrays of lanes: a tree, its constants, and vectors of the iteration.
+typedef struct lanes_work {
+    const mabd_redmax_solve* s; // MABD_WIDE of them
+    lanes_tree t;
+    int32_t links, freedoms;
+    mabd_wide *rest, *inertia, *law, *length; // links x 12, 13, freedoms x 3, 1
+    mabd_wide *q_b, *v_b, *trial, *step, *weight;
+    mabd_wide gamma;
+    mabd_wide alpha; // part of the step
+    mabd_real phi[MABD_WIDE_MOST], size[MABD_WIDE_MOST];
+    int32_t bad[MABD_WIDE_MOST];
+    mabd_lean_lane_state* state;
+    bool active[MABD_WIDE_MOST]; // still moves
+} lanes_work;
+
+static void lay_out(lanes_work* w, int32_t links, int32_t freedoms, int32_t slots,
+                    mabd_arena* arena) {
+    const size_t l = (size_t)links, f = (size_t)freedoms;
+    const size_t width = sizeof(mabd_wide);
+    w->links = links, w->freedoms = freedoms;
+    mabd_wide** by_freedom[] = {&w->t.q,  &w->t.v,    &w->t.a,   &w->t.r, &w->t.base,
+                                &w->t.D,  &w->t.u,    &w->q_b,   &w->v_b, &w->trial,
+                                &w->step, &w->weight, &w->length};
+    for (size_t k = 0; k < sizeof by_freedom / sizeof *by_freedom; k++) {
+        *by_freedom[k] = mabd_arena_take(arena, f, width);
+    }
+    mabd_wide** by_link[] = {&w->t.V, &w->t.A, &w->t.F, &w->t.XV, &w->t.XA, &w->t.Sv};
+    for (size_t k = 0; k < sizeof by_link / sizeof *by_link; k++) {
+        *by_link[k] = mabd_arena_take(arena, 6 * l, width);
+    }
+    w->rest = mabd_arena_take(arena, 12 * l, width);
+    w->inertia = mabd_arena_take(arena, 13 * l, width);
+    w->law = mabd_arena_take(arena, 3 * f, width);
+    w->t.E = mabd_arena_take(arena, 12 * l, width);
+    w->t.up = mabd_arena_take(arena, 12 * l, width);
+    w->t.x = mabd_arena_take(arena, 12 * l, width);
+    w->t.B = mabd_arena_take(arena, 12 * f, width);
+    w->t.K = mabd_arena_take(arena, 12 * f, width);
+    w->t.G = mabd_arena_take(arena, 6 * f, width);
+    w->t.N = mabd_arena_take(arena, MABD_LEAN_SLOT * (size_t)slots, width);
+    w->t.rest = (lanes_constants){w->rest, 12 * width};
+    w->t.inertia = (lanes_constants){w->inertia, 13 * width};
+    w->t.law = (lanes_constants){w->law, 3 * width};
+    w->t.column = 12, w->t.pivot = 1;
+}
+
+static size_t bytes(int32_t links, int32_t freedoms, int32_t slots) {
+    lanes_work w;
+    mabd_arena arena = {0};
+    lay_out(&w, links, freedoms, slots, &arena);
+    return arena.used;
+}
+
+// ---- into lanes and back -----------------------------------------------------------------------
+
+static void load(mabd_wide* to, int lane, const mabd_real* from, size_t n) {
+    mabd_real* at = (mabd_real*)to + lane;
+    for (size_t k = 0; k < n; k++) at[MABD_WIDE * k] = from[k];
+}
+
+static void store(const mabd_wide* from, int lane, mabd_real* to, size_t n) {
+    const mabd_real* at = (const mabd_real*)from + lane;
+    for (size_t k = 0; k < n; k++) to[k] = at[MABD_WIDE * k];
+}
+
+static void load_part(lanes_work* w, int lane) {
+    const mabd_redmax_solve* s = &w->s[lane];
+    const mabd_redmax_sim* sim = s->sim;
+    const size_t first = (size_t)s->part->freedom_first, n = (size_t)w->freedoms;
+    for (int32_t i = 0; i < w->links; i++) {
+        const mabd_redmax_link* link = &sim->links[s->part->link_first + i];
+        load(w->rest + 12 * (size_t)i, lane, (const mabd_real*)&link->rest, 12);
+        load(w->inertia + 13 * (size_t)i, lane, (const mabd_real*)&link->M, 13);
+    }
+    for (size_t k = 0; k < n; k++) {
+        const mabd_redmax_freedom* f = &sim->freedoms[first + k];
+        const mabd_real base = s->force[first + k] + s->motor[first + k] + f->push;
+        load(w->law + 3 * k, lane, &f->k, 3);
+        load(w->length + k, lane, &f->length, 1);
+        load(w->t.base + k, lane, &base, 1);
+    }
+    load(w->t.q, lane, sim->q + first, n);
+    load(w->q_b, lane, sim->q_b + first, n);
+    load(w->v_b, lane, sim->v_b + first, n);
+    for (int j = 0; j < 3; j++) {
+        const mabd_real fall = -sim->model->gravity[j];
+        load(&w->t.fall[j], lane, &fall, 1);
+    }
+    load(&w->gamma, lane, &s->gamma, 1);
+}
+
+// Write the solution of a part: q to sim->trial, the rest to where newton.c has it.
+static void store_part(const lanes_work* w, int lane) {
+    const mabd_redmax_solve* s = &w->s[lane];
+    mabd_redmax_sim* sim = s->sim;
+    const size_t first = (size_t)s->part->freedom_first, n = (size_t)w->freedoms;
+    const size_t link = (size_t)s->part->link_first, links = (size_t)w->links;
+    store(w->t.q, lane, sim->trial + first, n);
+    store(w->t.v, lane, sim->v + first, n);
+    store(w->t.a, lane, sim->a + first, n);
+    store(w->t.r, lane, sim->r + first, n);
+    store(w->t.F, lane, (mabd_real*)(sim->F + link), 6 * links);
+    store(w->t.E, lane, (mabd_real*)(sim->E + link), 12 * links);
+    store(w->t.V, lane, (mabd_real*)(sim->V + link), 6 * links);
+}
+
+// ---- iteration ---------------------------------------------------------------------------------
+
+static void evaluate(lanes_work* w) {
+    const double clock = mabd_clock();
+    for (int32_t k = 0; k < w->freedoms; k++) {
+        w->t.v[k] = (w->t.q[k] - w->q_b[k]) / w->gamma;
+        w->t.a[k] = (w->t.v[k] - w->v_b[k]) / w->gamma;
+    }
+    lanes_residual_down(&w->t, 0, w->links);
+    lanes_residual_up(&w->t, 0, w->links);
+    w->s[0].report->seconds[MABD_REDMAX_RESIDUAL] += mabd_clock() - clock;
+}
+
+// Factor, and solve for -r.
+static void find_step(lanes_work* w) {
+    const mabd_wide one = (mabd_wide){0} + (mabd_real)1, inverse = one / w->gamma;
+    const lanes_weights weights = {one, inverse, one / (w->gamma * w->gamma)};
+    const double clock = mabd_clock();
+    for (int l = 0; l < MABD_WIDE; l++) w->bad[l] = -1;
+    lanes_factor_up(&w->t, &weights, 0, w->links, w->bad);
+    const double factored = mabd_clock();
+    w->s[0].report->seconds[MABD_REDMAX_FACTOR] += factored - clock;
+    for (int32_t k = 0; k < w->freedoms; k++) w->step[k] = -w->t.r[k];
+    lanes_clear_up(&w->t, 0, w->links);
+    lanes_solve_up(&w->t, w->step, 0, w->links);
+    lanes_solve_down(&w->t, w->step, 0, w->links);
+    w->s[0].report->seconds[MABD_REDMAX_SOLVE] += mabd_clock() - factored;
+}
+
+static void set_weights(lanes_work* w) {
+    for (int32_t k = 0; k < w->freedoms; k++) {
+        const mabd_real* D = (const mabd_real*)&w->t.D[k];
+        mabd_real* weight = (mabd_real*)&w->weight[k];
+        for (int l = 0; l < MABD_WIDE; l++) weight[l] = 1 / (mabd_real)fabs(D[l]);
+    }
+}
+
+static mabd_wide merit(const lanes_work* w) {
+    mabd_wide sum = {0};
+    for (int32_t k = 0; k < w->freedoms; k++) sum += w->t.r[k] * w->t.r[k] * w->weight[k];
+    return sum;
+}
+
+static void measure_step(lanes_work* w) {
+    for (int l = 0; l < MABD_WIDE; l++) w->size[l] = 0;
+    for (int32_t k = 0; k < w->freedoms; k++) {
+        const mabd_real *step = (const mabd_real*)&w->step[k],
+                        *length = (const mabd_real*)&w->length[k];
+        for (int l = 0; l < MABD_WIDE; l++) {
+            const mabd_real size = (mabd_real)fabs(step[l]) / length[l];
+            if (!(size <= w->size[l])) w->size[l] = size;
+        }
+    }
+}
+
+static void move(lanes_work* w) {
+    for (int32_t k = 0; k < w->freedoms; k++) w->t.q[k] = w->trial[k] + w->alpha * w->step[k];
+    evaluate(w);
+}
+
+static void leave(lanes_work* w, int lane) {
+    w->active[lane] = false;
+    w->state[lane] = MABD_LEAN_LANE_LEFT;
+}
+
+// Move all parts by their steps, shortened until their merits decline; parts in `last` fully.
+static void search(lanes_work* w, const bool* last) {
+    mabd_real* alpha = (mabd_real*)&w->alpha;
+    bool done[MABD_WIDE_MOST], all = false;
+    for (int l = 0; l < MABD_WIDE; l++) {
+        done[l] = last[l] || !w->active[l];
+        alpha[l] = !last[l] && w->size[l] > MABD_NEWTON_STEP_LIMIT
+                       ? MABD_NEWTON_STEP_LIMIT / w->size[l]
+                       : 1;
+    }
+    memcpy(w->trial, w->t.q, (size_t)w->freedoms * sizeof *w->trial);
+    for (int i = 0; !all && i <= MABD_NEWTON_SEARCH_MAX; i++) {
+        move(w);
+        const mabd_wide now = merit(w);
+        const mabd_real* phi = (const mabd_real*)&now;
+        all = true;
+        for (int l = 0; l < MABD_WIDE; l++) {
+            if (done[l]) continue;
+            if (phi[l] <= w->phi[l] * (1 - MABD_NEWTON_DECLINE * alpha[l])) {
+                w->phi[l] = phi[l], done[l] = true;
+                continue;
+            }
+            w->s[l].report->line_searches++;
+            alpha[l] /= 2, all = false;
+        }
+    }
+    for (int l = 0; l < MABD_WIDE; l++) {
+        if (!done[l]) leave(w, l);
+        if (!last[l] || !w->active[l]) continue;
+        store_part(w, l);
+        w->active[l] = false, w->state[l] = MABD_LEAN_LANE_SOLVED;
+    }
+}
+
+// One iteration; returns true if a part still moves.
+static bool iterate(lanes_work* w, int32_t i) {
+    bool last[MABD_WIDE_MOST] = {false}, some = false;
+    find_step(w);
+    measure_step(w);
+    if (i == 0) {
+        set_weights(w);
+        const mabd_wide now = merit(w);
+        memcpy(w->phi, &now, sizeof now);
+    }
+    for (int l = 0; l < MABD_WIDE; l++) {
+        if (!w->active[l]) continue;
+        w->s[l].report->iterations++;
+        if (w->bad[l] >= 0 || !isfinite(w->size[l]) || !isfinite(w->phi[l])) leave(w, l);
+        last[l] = w->active[l] && w->size[l] <= w->s[l].sim->def.redmax.newton_tolerance;
+    }
+    search(w, last);
+    for (int l = 0; l < MABD_WIDE; l++) some |= w->active[l];
+    return some;
+}
+
+static void newton(const mabd_redmax_solve* s, int count, int32_t slots, void* memory,
+                   mabd_lean_lane_state* state) {
+    const mabd_redmax_part* part = s->part;
+    lanes_work w = {.s = s, .state = state};
+    mabd_arena arena = {.memory = memory, .size = SIZE_MAX};
+    lay_out(&w, part->link_count, part->freedom_count, slots, &arena);
+    w.t.links = s->sim->lean + part->link_first;
+    for (int l = 0; l < MABD_WIDE; l++) {
+        load_part(&w, l);
+        w.active[l] = l < count;
+    }
+    evaluate(&w);
+    for (int32_t i = 0; i < s->sim->def.max_iterations; i++) {
+        if (!iterate(&w, i)) return;
+    }
+    for (int l = 0; l < count; l++) {
+        if (w.active[l]) leave(&w, l);
+    }
+}
+
+#define TABLE_OF_(isa) mabd_lean_lanes_##isa
+#define TABLE_OF(isa)  TABLE_OF_(isa)
+extern const mabd_lean_lanes_table TABLE_OF(MABD_ISA);
+const mabd_lean_lanes_table TABLE_OF(MABD_ISA) = {MABD_WIDE, bytes, newton};
