@@ -40,6 +40,8 @@ static const char* const control_kinds[] = {MABD_CONTROL_LIST(X)};
 #undef X
 static const char* const vector_parts[] = {"x", "y", "z"};
 static const char* const inertia_parts[] = {"xx", "yy", "zz", "xy", "xz", "yz"};
+static const char* const spring_parts[] = {"stiffness", "damping", "length"};
+static const char* const ground_parts[] = {"stiffness", "damping", "tangent", "friction"};
 static const char* const force_parts[] = {"fx", "fy", "fz", "tx", "ty", "tz"};
 
 // ---- members -----------------------------------------------------------------------------------
@@ -165,7 +167,12 @@ static mabd_status read_owner(loss_reader* r, const mabd_json_node* node, mabd_p
     const mabd_parameter_traits* t = mabd_parameter_get_traits(p->kind);
     const char* kind = parameter_kinds[p->kind];
     const bool on_axis = t->owner == MABD_OWNER_AXIS || t->owner == MABD_OWNER_CONTROL;
-    if (t->owner == MABD_OWNER_NONE || t->owner == MABD_OWNER_MISSING) {
+    if (t->owner == MABD_OWNER_SPRING) {
+        MABD_TRY(mabd_json_int(&r->json, node, "index", &p->index));
+    } else {
+        MABD_TRY(refuse(r, node, "index", kind));
+    }
+    if (t->owner == MABD_OWNER_NONE || t->owner >= MABD_OWNER_SPRING) {
         MABD_TRY(refuse(r, node, "name", kind));
     } else {
         MABD_TRY(read_name(r, node, t->owner == MABD_OWNER_BODY, t->whole, &p->index));
@@ -178,7 +185,9 @@ static mabd_status read_owner(loss_reader* r, const mabd_json_node* node, mabd_p
 
 static mabd_status read_component(loss_reader* r, const mabd_json_node* node, expansion* e) {
     const mabd_parameter_traits* t = mabd_parameter_get_traits(e->base.kind);
-    const char* const* names = t->components == 3                       ? vector_parts
+    const char* const* names = t->owner == MABD_OWNER_SPRING            ? spring_parts
+                               : t->owner == MABD_OWNER_GROUND          ? ground_parts
+                               : t->components == 3                     ? vector_parts
                                : e->base.kind == MABD_PARAMETER_INERTIA ? inertia_parts
                                                                         : force_parts;
     int component = -1;
@@ -242,9 +251,9 @@ static mabd_status add_member(loss_reader* r, const mabd_json_node* node, const 
 }
 
 static mabd_status read_parameter(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"of",    "name",  "axis",   "component", "control",
-                                       "from",  "to",    "pieces", "lower",     "upper",
-                                       "scale", "value", NULL};
+    static const char* const keys[] = {"of",      "name",  "index", "axis",   "component",
+                                       "control", "from",  "to",    "pieces", "lower",
+                                       "upper",   "scale", "value", NULL};
     loss_reader* r = (loss_reader*)reader;
     int kind = 0;
     MABD_TRY(mabd_json_only(reader, node, keys));

@@ -35,9 +35,9 @@ static const mabd_parameter_traits traits[] = {
     KIND(DAMPING, AXIS, 0, false, false, false, {"N s/m", "N m s/rad"}),
     KIND(ARMATURE, AXIS, 0, false, false, false, {"kg", "kg m^2"}),
     KIND(FRICTION, AXIS, 0, false, false, false, {"N", "N m"}),
-    KIND(SPRING, MISSING, 3, false, false, false, {"", ""}),
+    KIND(SPRING, MABD_OWNER_SPRING, 3, false, false, false, {"", ""}),
     KIND(GRAVITY, MABD_OWNER_NONE, 3, false, false, false, {"m/s^2", "m/s^2"}),
-    KIND(GROUND, MISSING, 4, false, false, false, {"", ""}),
+    KIND(GROUND, MABD_OWNER_GROUND, 4, false, false, false, {"", ""}),
     KIND(CONTROL, MABD_OWNER_CONTROL, 0, false, false, true, {"", ""}),
     KIND(FORCE, BODY, 6, true, false, true, {"N", "N m"}),
     KIND(SPLINE, MISSING, 0, false, false, false, {"", ""}),
@@ -123,6 +123,13 @@ static mabd_status check_owner(const mabd_model* m, const mabd_parameter* p, mab
         if (p->index >= 0 && p->index < controls) return MABD_OK;
         return mabd_fail(error, MABD_ERR_INPUT, "%s: there is no control %d; the scene has %lld",
                          kind, (int)p->index, (long long)controls);
+    case MABD_OWNER_SPRING:
+        if (p->index >= 0 && p->index < m->spring_count) return MABD_OK;
+        return mabd_fail(error, MABD_ERR_INPUT, "%s: there is no spring %d; the scene has %d", kind,
+                         (int)p->index, (int)m->spring_count);
+    case MABD_OWNER_GROUND:
+        if (m->ground_count > 0) return MABD_OK;
+        return mabd_fail(error, MABD_ERR_INPUT, "%s: the scene has no ground", kind);
     case MABD_OWNER_MISSING:
         return mabd_fail(error, MABD_ERR_UNAVAILABLE, "%s: scenes have no such thing", kind);
     default:
@@ -171,6 +178,13 @@ const char* mabd_parameter_unit(const mabd_model* model, const mabd_parameter* p
     const mabd_parameter_traits* t = &traits[parameter->kind];
     if (t->owner == MABD_OWNER_CONTROL) {
         return mabd_model_control(model, parameter->index % model->control_count).unit;
+    }
+    if (t->owner == MABD_OWNER_SPRING || t->owner == MABD_OWNER_GROUND) {
+        const bool strain = t->owner == MABD_OWNER_SPRING &&
+                            model->springs[parameter->index].law != MABD_SPRING_LINEAR;
+        static const char* const units[2][4] = {{"N/m", "N s/m", "m", ""}, {"N", "N s", "m", ""}};
+        const bool tangent = t->owner == MABD_OWNER_GROUND && parameter->component == 2;
+        return tangent ? "N s/m" : units[strain][parameter->component];
     }
     return t->unit[t->owner == MABD_OWNER_AXIS ? parameter->axis >= MABD_AXIS_RX
                                                : t->components == 6 && parameter->component >= 3];
@@ -267,6 +281,18 @@ static mabd_real value_of_body(const mabd_model* m, const mabd_parameter* p) {
     }
 }
 
+static mabd_real value_of_spring(const mabd_model* m, const mabd_parameter* p) {
+    const mabd_model_spring* spring = &m->springs[p->index];
+    if (p->component == 2) return spring->length;
+    return p->component == 0 ? spring->stiffness : spring->damping;
+}
+
+static mabd_real value_of_ground(const mabd_model* m, const mabd_parameter* p) {
+    const mabd_real values[4] = {m->ground->stiffness, m->ground->damping, m->ground->tangent,
+                                 m->ground->friction};
+    return values[p->component];
+}
+
 // The target of a control at the end of step `first`.
 static mabd_real value_of_control(const mabd_model* m, mabd_real h, const mabd_parameter* p) {
     const mabd_copy_control* control = &m->controls[p->index % m->control_count];
@@ -293,6 +319,10 @@ mabd_real mabd_parameter_value(const mabd_model* model, mabd_real h,
         return value_of_joint(model, parameter);
     case MABD_OWNER_AXIS:
         return value_of_axis(model, parameter);
+    case MABD_OWNER_SPRING:
+        return value_of_spring(model, parameter);
+    case MABD_OWNER_GROUND:
+        return value_of_ground(model, parameter);
     case MABD_OWNER_CONTROL:
         return value_of_control(model, h, parameter);
     default:

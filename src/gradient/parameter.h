@@ -14,6 +14,8 @@ typedef enum mabd_gradient_owner {
     MABD_OWNER_JOINT,   // a joint
     MABD_OWNER_AXIS,    // a joint, with a free axis of it
     MABD_OWNER_CONTROL, // copy * controls + control (mabd_model_control)
+    MABD_OWNER_SPRING,  // a spring between points, by its number
+    MABD_OWNER_GROUND,  // nothing: the ground of the scene
     MABD_OWNER_MISSING, // things that no scene has
 } mabd_gradient_owner;
 
@@ -24,7 +26,8 @@ typedef struct mabd_parameter_traits {
     bool moving;         // the body must be dynamic
     bool whole;          // index -1 stands for all dynamic bodies
     bool steps;          // first and last count
-    const char* unit[2]; // of a translation and of a rotation, or of components 0..2 and 3..5
+    const char* unit[2]; // of a translation and of a rotation, or of components 0..2 and 3..5; not
+                         // of springs and ground
 } mabd_parameter_traits;
 /// Traits of a kind; kind < MABD_PARAMETER_COUNT.
 const mabd_parameter_traits* mabd_parameter_get_traits(mabd_parameter_kind kind);

@@ -56,6 +56,10 @@ static void lay_out(mabd_variant* v, mabd_arena* arena) {
     TAKE(model.frames, (size_t)m->frame_count + joints);
     TAKE(model.row_sets, (size_t)m->row_set_count + n);
     TAKE(model.forces, (size_t)m->force_count);
+    TAKE(model.springs, (size_t)m->spring_count);
+    TAKE(model.spring_points, (size_t)m->spring_point_count);
+    TAKE(model.ground, (size_t)m->ground_count);
+    TAKE(model.ground_points, (size_t)m->ground_point_count);
 }
 
 static void copy_arrays(mabd_variant* v) {
@@ -68,6 +72,16 @@ static void copy_arrays(mabd_variant* v) {
     memcpy(to->frames, m->frames, (size_t)m->frame_count * sizeof *m->frames);
     memcpy(to->row_sets, m->row_sets, (size_t)m->row_set_count * sizeof *m->row_sets);
     memcpy(to->forces, m->forces, (size_t)m->force_count * sizeof *m->forces);
+    if (m->spring_count > 0) {
+        memcpy(to->springs, m->springs, (size_t)m->spring_count * sizeof *m->springs);
+        memcpy(to->spring_points, m->spring_points,
+               (size_t)m->spring_point_count * sizeof *m->spring_points);
+    }
+    if (m->ground_count > 0) *to->ground = *m->ground;
+    if (m->ground_point_count > 0) {
+        memcpy(to->ground_points, m->ground_points,
+               (size_t)m->ground_point_count * sizeof *m->ground_points);
+    }
 }
 
 // Give body a class of its own.
@@ -341,6 +355,32 @@ static void place_force(mabd_variant* v, int32_t index) {
     to->torque = mabd_m3_tmul(V1, mabd_m3_mul(V, from->torque));
 }
 
+// ---- springs and ground ------------------------------------------------------------------------
+
+// Place points of springs or of the ground in the new principal frames of their bodies.
+static void place_points(const mabd_variant* v, int32_t count, const mabd_model_point* from,
+                         mabd_model_point* to) {
+    for (int32_t i = 0; i < count; i++) {
+        mabd_mat3 V, V1;
+        mabd_vec3 c, c1;
+        if (from[i].body >= v->source->body_count || !v->body_own[from[i].body]) continue;
+        frame_of(v->source, from[i].body, &V, &c), frame_of(&v->model, from[i].body, &V1, &c1);
+        const mabd_vec3 point = mabd_v3_add(c, mabd_m3_mul(V, from[i].X));
+        to[i].X = mabd_m3_tmul(V1, mabd_v3_sub(point, c1));
+    }
+}
+
+static void set_spring(mabd_model_spring* spring, int component, mabd_real value) {
+    mabd_real* const fields[3] = {&spring->stiffness, &spring->damping, &spring->length};
+    *fields[component] = value;
+}
+
+static void set_ground(mabd_model_ground* ground, int component, mabd_real value) {
+    mabd_real* const fields[4] = {&ground->stiffness, &ground->damping, &ground->tangent,
+                                  &ground->friction};
+    *fields[component] = value;
+}
+
 // ---- the whole ---------------------------------------------------------------------------------
 
 static void reset_joint(mabd_variant* v, int32_t joint) {
@@ -358,6 +398,10 @@ mabd_status mabd_variant_update(mabd_variant* v, mabd_error* error) {
     for (int32_t i = 0; i < v->parameter_count; i++) {
         const mabd_parameter* p = &v->parameters[i];
         if (p->kind == MABD_PARAMETER_GRAVITY) m->gravity[p->component] = v->values[i];
+        if (p->kind == MABD_PARAMETER_SPRING) {
+            set_spring(&m->springs[p->index], p->component, v->values[i]);
+        }
+        if (p->kind == MABD_PARAMETER_GROUND) set_ground(m->ground, p->component, v->values[i]);
         if ((is_start(p->kind) && p->index >= 0) || is_inertial(p->kind)) {
             set_body(v, p, v->values[i]);
         }
@@ -371,6 +415,8 @@ mabd_status mabd_variant_update(mabd_variant* v, mabd_error* error) {
         if (v->moved[i]) place_joint(v, i);
     }
     for (int32_t i = 0; i < m->force_count; i++) place_force(v, i);
+    place_points(v, m->spring_point_count, v->source->spring_points, m->spring_points);
+    place_points(v, m->ground_point_count, v->source->ground_points, m->ground_points);
     return MABD_OK;
 }
 

@@ -164,3 +164,28 @@ static inline void gradient_rig_expect_bytes(const gradient_rig* from, const mab
     mabd_gradient_destroy(g);
     cr_expect(counter.live_blocks == 0 && counter.wrong_frees == 0);
 }
+
+/// Expect the same bits from a tape with checkpoints as from one without, at `offset` scales from
+/// the values of the scene.
+static inline void gradient_rig_expect_same_bits(const gradient_rig* from, const mabd_model* model,
+                                                 mabd_real offset) {
+    gradient_rig rig = *from;
+    mabd_error error = {0};
+    mabd_real p[GRADIENT_MAX], plain[GRADIENT_MAX], again[GRADIENT_MAX];
+    mabd_gradient_info info;
+    size_t need = 0;
+    gradient_rig_values(&rig, model, offset, p);
+    mabd_gradient* g = gradient_rig_create(&rig, model);
+    const size_t all = mabd_gradient_bytes(g);
+    rig_check(mabd_gradient_run(g, p, plain, &info, &error), &error, "run");
+    mabd_gradient_destroy(g);
+    rig.def.tape_bytes = 1;
+    cr_expect(mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error) == MABD_ERR_MEMORY);
+    cr_expect(sscanf(error.text, "tape_bytes is 1; a tape with checkpoints needs %zu", &need) == 1);
+    rig.def.tape_bytes = need;
+    g = gradient_rig_create(&rig, model);
+    rig_check(mabd_gradient_run(g, p, again, &info, &error), &error, "run");
+    cr_expect(info.recomputed > 0 && mabd_gradient_bytes(g) < all);
+    cr_expect(memcmp(plain, again, (size_t)rig.def.parameter_count * sizeof *p) == 0);
+    mabd_gradient_destroy(g);
+}

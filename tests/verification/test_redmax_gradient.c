@@ -373,29 +373,11 @@ Test(redmax_gradient, adjoint_equals_forward) {
 }
 
 Test(redmax_gradient, checkpoints_give_the_same_bits) {
-    mabd_error error = {0};
-    mabd_real p[GRADIENT_MAX], plain[GRADIENT_MAX], again[GRADIENT_MAX];
-    mabd_gradient_info info;
     for (size_t i = 0; i < AMOUNT(METHODS, 2); i++) {
         mabd_model* model = tree(MABD_JOINT_SLOT, 1);
         gradient_rig rig = redmax_rig(methods[i], 0.01, 60);
         add_axes(&rig, MABD_JOINT_SLOT), add_terms(&rig);
-        gradient_rig_values(&rig, model, 0.1, p);
-        mabd_gradient* g = gradient_rig_create(&rig, model);
-        const size_t all = mabd_gradient_bytes(g);
-        rig_check(mabd_gradient_run(g, p, plain, &info, &error), &error, "run");
-        mabd_gradient_destroy(g);
-        rig.def.tape_bytes = 1;
-        cr_expect(mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error) == MABD_ERR_MEMORY);
-        size_t need = 0;
-        cr_expect(sscanf(error.text, "tape_bytes is 1; a tape with checkpoints needs %zu", &need) ==
-                  1);
-        rig.def.tape_bytes = need;
-        g = gradient_rig_create(&rig, model);
-        rig_check(mabd_gradient_run(g, p, again, &info, &error), &error, "run");
-        cr_expect(info.recomputed > 0 && mabd_gradient_bytes(g) < all);
-        cr_expect(memcmp(plain, again, (size_t)rig.def.parameter_count * sizeof *p) == 0);
-        mabd_gradient_destroy(g);
+        gradient_rig_expect_same_bits(&rig, model, 0.1);
         mabd_model_destroy(model);
     }
 }

@@ -149,7 +149,13 @@ static const char* component_name(const mabd_parameter* p) {
     static const char* const vector[] = {"x", "y", "z"};
     static const char* const inertia[] = {"xx", "yy", "zz", "xy", "xz", "yz"};
     static const char* const force[] = {"fx", "fy", "fz", "tx", "ty", "tz"};
+    static const char* const spring[] = {"stiffness", "damping", "length"};
+    static const char* const ground[] = {"stiffness", "damping", "tangent", "friction"};
     switch (p->kind) {
+    case MABD_PARAMETER_SPRING:
+        return spring[p->component];
+    case MABD_PARAMETER_GROUND:
+        return ground[p->component];
     case MABD_PARAMETER_INERTIA:
         return inertia[p->component];
     case MABD_PARAMETER_FORCE:
@@ -192,8 +198,10 @@ const char* gradient_parameter_name(const mabd_model* model, const mabd_paramete
             mabd_model_control(model, p->index % mabd_model_control_count(model));
         mabd_model_joint_name(model, c.joint, owner, sizeof(owner));
         snprintf(part, sizeof(part), ", %s %s", axes[c.axis], mabd_control_name(c.kind));
-    } else if (p->kind == MABD_PARAMETER_GRAVITY) {
+    } else if (p->kind == MABD_PARAMETER_GRAVITY || p->kind == MABD_PARAMETER_GROUND) {
         snprintf(part, sizeof(part), ", %s", component);
+    } else if (p->kind == MABD_PARAMETER_SPRING) {
+        snprintf(part, sizeof(part), " %d, %s", (int)p->index, component);
     } else if (is_of_body(p->kind)) {
         if (p->index >= 0) mabd_model_body_name(model, p->index, owner, sizeof(owner));
         if (component[0] != '\0') snprintf(part, sizeof(part), ", %s", component);

@@ -3,6 +3,8 @@
 
 #include "formulation/redmax/redmax_tree.h"
 
+#include <string.h>
+
 #define TAKE(field, n) sim->field = mabd_arena_take(arena, (size_t)(n), sizeof *sim->field)
 
 void mabd_redmax_lay_out_springs(mabd_redmax_sim* sim, const mabd_redmax_counts* n,
@@ -86,6 +88,7 @@ static void fill_springs(mabd_redmax_sim* sim, const mabd_tree* tree) {
 static void fill_ground(mabd_redmax_sim* sim, const mabd_tree* tree) {
     const mabd_model* m = sim->model;
     int32_t* first = sim->springs.ground_first;
+    memset(first, 0, (size_t)(sim->link_count + 1) * sizeof *first);
     for (int32_t i = 0; i < m->ground_point_count; i++) {
         first[sim->body_link[m->ground_points[i].body] + 1]++;
         sim->parts[tree->component[m->ground_points[i].body]].poses = true;

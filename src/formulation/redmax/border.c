@@ -15,6 +15,10 @@
 // is for lambda + dlambda, from zero, not for dlambda: what is left in directions without effect
 // does not add up over the iterations.
 //
+// Derivatives of a run solve the transposed system, with the transposed matrices of both factors:
+//
+//   H'z + L'mu = y,  -U'z + e'mu = b        (L H^-1 U + e)'mu = b + U'H^-T y
+//
 // With the mass matrix in place of H, and G in place of L, the same matrix G M^-1 G' gives
 // accelerations and projections (closing.c).
 
@@ -34,6 +38,8 @@
 #define ENOUGH ((mabd_real)1e-14)
 #define FALL   ((mabd_real)0.5)
 #define SOLVES 20
+/// Part of the bars of forces that rows may leave: more means that redundant rows share the force.
+#define DETERMINED ((mabd_real)1e-6)
 
 // ---- matrix ------------------------------------------------------------------------------------
 
@@ -51,7 +57,7 @@ static bordered bordered_of(const mabd_redmax_solve* s, bool mass) {
     const mabd_redmax_loops* loops = &s->sim->loops;
     const bordered w = {.s = s,
                         .mass = mass,
-                        .n = mass ? s->part->row_count : s->part->border_count,
+                        .n = mass ? s->part->row_count : mabd_redmax_border_size(s),
                         .borders = mabd_redmax_borders(s),
                         .matrix = loops->matrix + s->part->matrix_first,
                         .factor = loops->factor + s->part->matrix_first,
@@ -98,29 +104,33 @@ static void pull(const bordered* w, int32_t at, mabd_real y, mabd_real* b) {
     pull_as(w, at, y, true, b);
 }
 
+// W . six reals of the variations of a link, -1 = none.
+static mabd_real read_link(const mabd_redmax_sim* sim, int32_t link, int at, mabd_spatial W) {
+    if (link < 0) return 0;
+    return mabd_sp_dot(W, mabd_sp_load(sim->x + MABD_VARIATION * (size_t)link + at));
+}
+
+mabd_real mabd_redmax_read_row(const mabd_redmax_sim* sim, const mabd_redmax_border* border) {
+    return read_link(sim, border->a, 0, border->rate_a) +
+           read_link(sim, border->a, 12, border->pose_a) +
+           read_link(sim, border->b, 0, border->rate_b) +
+           read_link(sim, border->b, 12, border->pose_b);
+}
+
+mabd_real mabd_redmax_read_column(const mabd_redmax_sim* sim, const mabd_redmax_border* border) {
+    return read_link(sim, border->a, 0, border->on_a) + read_link(sim, border->b, 0, border->on_b);
+}
+
 // Row `at` of L at the variations of the last solve, whose solution is dq.
 static mabd_real read_row(const bordered* w, int32_t at, const mabd_real* dq) {
     const mabd_redmax_border* border = &w->borders[at];
+    const mabd_redmax_sim* sim = w->s->sim;
     if (border->coupling) {
-        const mabd_real sum = mabd_redmax_coupled(w->s->sim, border->coupling, dq);
+        const mabd_real sum = mabd_redmax_coupled(sim, border->coupling, dq);
         return w->mass ? sum : border->weight * sum;
     }
-    const int32_t link[2] = {border->a, border->b};
-    const mabd_spatial on[2] = {border->on_a, border->on_b};
-    const mabd_spatial rate[2] = {border->rate_a, border->rate_b};
-    const mabd_spatial pose[2] = {border->pose_a, border->pose_b};
-    mabd_real sum = 0;
-    for (int i = 0; i < 2; i++) {
-        if (link[i] < 0) continue;
-        const mabd_real* x = w->s->sim->x + MABD_VARIATION * (size_t)link[i];
-        if (w->mass) {
-            sum += mabd_sp_dot(on[i], mabd_sp_load(x + 6));
-        } else {
-            sum +=
-                mabd_sp_dot(rate[i], mabd_sp_load(x)) + mabd_sp_dot(pose[i], mabd_sp_load(x + 12));
-        }
-    }
-    return sum;
+    if (!w->mass) return mabd_redmax_read_row(sim, border);
+    return read_link(sim, border->a, 6, border->on_a) + read_link(sim, border->b, 6, border->on_b);
 }
 
 static void clear(const mabd_redmax_solve* s, mabd_real* b) {
@@ -160,7 +170,7 @@ static void fill_matrix(const bordered* w) {
             w->matrix[(size_t)r * n + (size_t)c] = read_row(w, r, b) + own;
         }
     }
-    if (!w->mass) mabd_redmax_spring_border(w->s, w->n, w->matrix);
+    if (!w->mass && !w->s->still) mabd_redmax_spring_border(w->s, w->n, w->matrix);
     for (int32_t r = 0; r < w->s->part->row_count; r++) {
         if (is_left_out(w, r)) leave_out(w, r);
     }
@@ -279,20 +289,30 @@ void mabd_redmax_border_solve(const mabd_redmax_solve* s) {
     mabd_redmax_apply(s, sim->step, sim->step);
 }
 
-void mabd_redmax_mass_solve(const mabd_redmax_solve* s, mabd_real* x, mabd_real* c) {
+// Solve (H x - U y, L x + e y) = (x, c): x (freedoms), c (n) in and out.
+static void solve_bordered(bordered w, mabd_real* x, mabd_real* c) {
+    const mabd_redmax_solve* s = w.s;
     const mabd_redmax_loops* loops = &s->sim->loops;
-    bordered w = bordered_of(s, true);
     const size_t first = (size_t)s->part->freedom_first, at = (size_t)s->part->border_first;
     memcpy(loops->pull + first, x + first, (size_t)s->part->freedom_count * sizeof *x);
     mabd_redmax_apply(s, loops->pull, loops->pull);
     for (int32_t r = 0; r < w.n; r++)
         loops->rhs[at + (size_t)r] = c[r] - read_row(&w, r, loops->pull);
+    clear_left_out(&w, loops->rhs + at);
     solve_border(&w);
     for (int32_t r = 0; r < w.n; r++) {
         c[r] = loops->y[at + (size_t)r];
         pull(&w, r, c[r], x);
     }
     mabd_redmax_apply(s, x, x);
+}
+
+void mabd_redmax_mass_solve(const mabd_redmax_solve* s, mabd_real* x, mabd_real* c) {
+    solve_bordered(bordered_of(s, true), x, c);
+}
+
+void mabd_redmax_stage_solve(const mabd_redmax_solve* s, mabd_real* x, mabd_real* c) {
+    solve_bordered(bordered_of(s, false), x, c);
 }
 
 void mabd_redmax_subtract_border(const mabd_redmax_solve* s, bool mass, mabd_real* forces) {
@@ -320,4 +340,92 @@ void mabd_redmax_respond(const mabd_redmax_solve* s, mabd_real* x) {
         for (int32_t r = 0; r < w.n; r++) pull(&w, r, loops->y[at + (size_t)r], x);
     }
     mabd_redmax_apply(s, x, x);
+}
+
+// ---- transposed solves -------------------------------------------------------------------------
+
+static void apply_factor_transposed(void* context, mabd_real* x) {
+    const bordered* w = context;
+    mabd_dense_lu_solve_transposed(w->n, w->factor, w->pivot, x);
+}
+
+static void multiply_transposed(void* context, const mabd_real* x, mabd_real* y) {
+    const bordered* w = context;
+    for (int32_t k = 0; k < w->n; k++) y[k] = 0;
+    for (int32_t r = 0; r < w->n; r++) {
+        const mabd_real* row = w->matrix + (size_t)r * (size_t)w->n;
+        for (int32_t k = 0; k < w->n; k++) y[k] += row[k] * x[r];
+    }
+}
+
+// Entry `at` of U'z after a transposed solve, which has left minus the twists of z in sim->x.
+static mabd_real read_column(const bordered* w, int32_t at, const mabd_real* z) {
+    const mabd_redmax_border* border = &w->borders[at];
+    const mabd_redmax_sim* sim = w->s->sim;
+    if (border->coupling) return mabd_redmax_coupled_free(sim, border->coupling, z);
+    return -mabd_redmax_read_column(sim, border);
+}
+
+// Add s times row `at` of L to the bars: those of links in sim->up, those of freedoms y.
+static void push_row(const bordered* w, int32_t at, mabd_real s, mabd_real* y) {
+    const mabd_redmax_border* border = &w->borders[at];
+    if (border->coupling) {
+        const mabd_real weight = w->mass ? s : s * border->weight;
+        mabd_redmax_pull_coupling(w->s->sim, border->coupling, weight, false, y);
+    } else if (w->mass) {
+        mabd_redmax_add_bar(w->s->sim, border->a, 6, s, border->on_a);
+        mabd_redmax_add_bar(w->s->sim, border->b, 6, s, border->on_b);
+    } else {
+        mabd_redmax_push_row(w->s->sim, border, s);
+    }
+}
+
+void mabd_redmax_add_bar(const mabd_redmax_sim* sim, int32_t link, int at, mabd_real s,
+                         mabd_spatial bar) {
+    if (link < 0) return;
+    mabd_real* up = sim->up + MABD_VARIATION * (size_t)link + at;
+    mabd_sp_store(mabd_sp_axpy(s, bar, mabd_sp_load(up)), up);
+}
+
+void mabd_redmax_push_row(const mabd_redmax_sim* sim, const mabd_redmax_border* border,
+                          mabd_real s) {
+    mabd_redmax_add_bar(sim, border->a, 0, s, border->rate_a);
+    mabd_redmax_add_bar(sim, border->b, 0, s, border->rate_b);
+    mabd_redmax_add_bar(sim, border->a, 12, s, border->pose_a);
+    mabd_redmax_add_bar(sim, border->b, 12, s, border->pose_b);
+}
+
+// Solve H'z + L'mu = y, -U'z + e'mu = bars of the rows (null = 0): z holds y and gets z.
+static bool solve_transposed(bordered w, mabd_real* z, const mabd_real* bars, mabd_real* mu) {
+    const mabd_redmax_loops* loops = &w.s->sim->loops;
+    const size_t at = (size_t)w.s->part->border_first, first = (size_t)w.s->part->freedom_first;
+    const int32_t rows = w.s->part->row_count;
+    const mabd_rigid_system system = {(size_t)w.n, &w, apply_factor_transposed, multiply_transposed,
+                                      largest};
+    mabd_real *rhs = loops->rhs + at, most = 0;
+    memcpy(loops->pull + first, z + first, (size_t)w.s->part->freedom_count * sizeof *z);
+    mabd_redmax_apply_transposed(w.s, loops->pull, loops->pull);
+    for (int32_t r = 0; r < w.n; r++) {
+        const mabd_real bar = bars && r < rows ? bars[r] : 0;
+        rhs[r] = bar + read_column(&w, r, loops->pull);
+        if (fabs(bar) > most) most = (mabd_real)fabs(bar);
+    }
+    clear_left_out(&w, rhs);
+    const mabd_rigid_refinement until = {ENOUGH * largest(&w, rhs), (mabd_real)INFINITY, FALL,
+                                         SOLVES};
+    mabd_rigid_refine(&system, &until, rhs, mu, loops->rest + at);
+    mabd_redmax_clear_bars(w.s);
+    for (int32_t r = 0; r < w.n; r++) push_row(&w, r, -mu[r], z);
+    mabd_redmax_apply_transposed_bars(w.s, z, z);
+    return most == 0 || largest(&w, loops->rest + at) <= DETERMINED * most;
+}
+
+bool mabd_redmax_stage_solve_transposed(const mabd_redmax_solve* s, mabd_real* z,
+                                        const mabd_real* bars, mabd_real* mu) {
+    return solve_transposed(bordered_of(s, false), z, bars, mu);
+}
+
+bool mabd_redmax_mass_solve_transposed(const mabd_redmax_solve* s, mabd_real* z,
+                                       const mabd_real* bars, mabd_real* mu) {
+    return solve_transposed(bordered_of(s, true), z, bars, mu);
 }

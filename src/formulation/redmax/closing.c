@@ -13,8 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-/// Corrections of a pose; convergence is quadratic, from errors of the step.
-#define CORRECTIONS 8
 /// Errors of rows at round-off [m], [rad].
 #define CLOSED ((mabd_real)1e-14)
 /// Errors that a stage which holds poses may leave in rows that it does without.
@@ -39,8 +37,9 @@ static mabd_status factor_at(const mabd_redmax_solve* s, int32_t joint) {
     return mabd_redmax_mass_border(s) == MABD_OK ? MABD_OK : fail(s, MABD_ERR_SINGULAR, joint);
 }
 
-// Add the least correction of x that changes the rows by -gap.
-static void correct(const mabd_redmax_solve* s, mabd_real* x) {
+// Solve for the least change, in sim->step, that changes the rows by -gap; its forces go to
+// loops.step.
+static void solve_change(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     mabd_real* change = sim->loops.step + s->part->row_first;
     const int32_t end = s->part->freedom_first + s->part->freedom_count;
@@ -49,7 +48,28 @@ static void correct(const mabd_redmax_solve* s, mabd_real* x) {
         change[r] = -sim->loops.gap[s->part->row_first + r];
     }
     mabd_redmax_mass_solve(s, sim->step, change);
-    for (int32_t k = s->part->freedom_first; k < end; k++) x[k] += sim->step[k];
+}
+
+static void correct(const mabd_redmax_solve* s, mabd_real* x) {
+    const int32_t end = s->part->freedom_first + s->part->freedom_count;
+    solve_change(s);
+    for (int32_t k = s->part->freedom_first; k < end; k++) x[k] += s->sim->step[k];
+}
+
+mabd_status mabd_redmax_find_correction(const mabd_redmax_solve* s) {
+    mabd_redmax_velocities(s);
+    mabd_redmax_rows(s);
+    MABD_TRY(factor_at(s, -1));
+    solve_change(s);
+    return MABD_OK;
+}
+
+// Keep the pose before correction number i.
+static void keep_way(const mabd_redmax_solve* s, int32_t i) {
+    const size_t count = (size_t)s->part->freedom_count;
+    if (!s->way) return;
+    memcpy(s->way + (size_t)i * count, s->sim->q + s->part->freedom_first, count * sizeof *s->way);
+    *s->way_count = i + 1;
 }
 
 // Close the poses to an error.
@@ -58,13 +78,16 @@ static mabd_status close_poses(const mabd_redmax_solve* own, mabd_real closed) {
     mabd_real last = (mabd_real)INFINITY;
     int32_t joint = -1;
     s.by_rate = false;
-    for (int i = 0;; i++) {
+    if (s.way) *s.way_count = 0;
+    for (int32_t i = 0;; i++) {
         mabd_redmax_velocities(&s);
         mabd_redmax_rows(&s);
         const mabd_real gap = mabd_redmax_largest_gap(&s, &joint);
         if (!(gap > closed) || (i > 1 && !(gap < last / 2) && gap < ACCEPTED)) break;
-        if (i == CORRECTIONS || !isfinite(gap)) return fail(&s, MABD_ERR_DIVERGED, joint);
+        if (i == MABD_REDMAX_CORRECTIONS || !isfinite(gap))
+            return fail(&s, MABD_ERR_DIVERGED, joint);
         last = gap, closed = CLOSED;
+        keep_way(&s, i);
         MABD_TRY(factor_at(&s, joint));
         correct(&s, s.sim->q);
     }

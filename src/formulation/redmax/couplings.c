@@ -36,6 +36,16 @@ mabd_real mabd_redmax_coupled(const mabd_redmax_sim* sim, const mabd_model_coupl
     return sum;
 }
 
+mabd_real mabd_redmax_coupled_free(const mabd_redmax_sim* sim, const mabd_model_coupling* own,
+                                   const mabd_real* x) {
+    mabd_real sum = 0;
+    for (int32_t i = own->first; i < own->first + own->count; i++) {
+        const int32_t k = sim->couplings.freedom[i];
+        if (!sim->freedoms[k].held) sum += sim->model->coupling_axes[i].ratio * x[k];
+    }
+    return sum;
+}
+
 void mabd_redmax_pull_coupling(const mabd_redmax_sim* sim, const mabd_model_coupling* own,
                                mabd_real force, bool rows, mabd_real* b) {
     for (int32_t i = own->first; i < own->first + own->count; i++) {

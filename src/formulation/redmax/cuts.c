@@ -103,6 +103,7 @@ static void fill_part(mabd_redmax_sim* sim, const mabd_tree* tree, int32_t index
     part->cut_first = before.cuts, part->cut_count = c->cut_count;
     part->row_first = before.rows, part->row_count = n->rows - before.rows;
     part->border_first = before.borders, part->border_count = n->borders - before.borders;
+    part->motion_count = part->border_count - part->row_count - c->extra_borders;
     part->matrix_first = before.matrix;
     part->poses |= part->cut_count > 0; // rows turn with the links
     int32_t turn = part->border_first + part->row_count;
@@ -129,7 +130,9 @@ void mabd_redmax_lay_out_loops(mabd_redmax_loops* loops, const mabd_redmax_count
     TAKE(cuts, n->cuts);
     TAKE(borders, n->borders);
     TAKE(own, 36 * (size_t)n->loop_links);
-    mabd_real** rows[] = {&loops->force, &loops->trial, &loops->step, &loops->gap, &loops->weight};
+    mabd_real** rows[] = {&loops->force,  &loops->trial,       &loops->step,
+                          &loops->gap,    &loops->stage_force, &loops->end_force,
+                          &loops->weight, &loops->start_force};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         *rows[i] = mabd_arena_take(arena, (size_t)n->rows, sizeof **rows[i]);
     }

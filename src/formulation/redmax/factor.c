@@ -87,7 +87,7 @@ void mabd_redmax_local(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
     write_inertia(&link->M, sim->V[i], N);
     if (link->body >= 0) mabd_redmax_load_derivatives(s, i, N);
     if (link->loop >= 0) mabd_redmax_subtract_own(sim, i, N);
-    if (link->spring >= 0 && !s->pull) mabd_redmax_subtract_springs(sim, i, N);
+    if (link->spring >= 0 && !s->still) mabd_redmax_subtract_springs(sim, i, N);
 }
 
 // Terms of B that the derivatives of S add, of a ball or a path: dS.v, dS.a + d2S(v, v), S' along
@@ -377,7 +377,7 @@ mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
     if (mabd_redmax_is_lean(s)) return mabd_redmax_lean_factor(s, w, at);
     if (s->part->cut_count > 0) mabd_redmax_border_derivatives(s);
-    if (s->part->spring_count > 0 && !s->pull) mabd_redmax_spring_derivatives(s);
+    if (s->part->spring_count > 0 && !s->still) mabd_redmax_spring_derivatives(s);
     for (int32_t i = first; i < end; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         write_columns(sim, i, w);
@@ -415,8 +415,7 @@ void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real
     }
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
     const int n = mabd_redmax_width(s->part);
-    memset(sim->up + MABD_VARIATION * (size_t)first, 0,
-           MABD_VARIATION * (size_t)(end - first) * sizeof *sim->up);
+    mabd_redmax_clear_bars(s);
     for (int32_t i = end - 1; i >= first; i--) {
         const mabd_redmax_link* link = &sim->links[i];
         mabd_spatial sum = mabd_sp_load(sim->up + MABD_VARIATION * (size_t)i);
@@ -463,16 +462,25 @@ static void pull_up(mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* u) 
     }
 }
 
+void mabd_redmax_clear_bars(const mabd_redmax_solve* s) {
+    memset(s->sim->up + MABD_VARIATION * (size_t)s->part->link_first, 0,
+           MABD_VARIATION * (size_t)s->part->link_count * sizeof *s->sim->up);
+}
+
 void mabd_redmax_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y, mabd_real* z) {
-    mabd_redmax_sim* sim = s->sim;
     if (mabd_redmax_is_lean(s)) {
         mabd_redmax_lean_apply_transposed(s, y, z);
         return;
     }
+    mabd_redmax_clear_bars(s);
+    mabd_redmax_apply_transposed_bars(s, y, z);
+}
+
+void mabd_redmax_apply_transposed_bars(const mabd_redmax_solve* s, const mabd_real* y,
+                                       mabd_real* z) {
+    mabd_redmax_sim* sim = s->sim;
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
     const int n = mabd_redmax_width(s->part);
-    memset(sim->up + MABD_VARIATION * (size_t)first, 0,
-           MABD_VARIATION * (size_t)(end - first) * sizeof *sim->up);
     for (int32_t i = end - 1; i >= first; i--) {
         const mabd_redmax_link* link = &sim->links[i];
         const mabd_real* x = sim->up + MABD_VARIATION * (size_t)i;

@@ -143,3 +143,76 @@ void mabd_redmax_book_ground(const mabd_redmax_sim* sim, bool after, mabd_rigid_
         }
     }
 }
+
+// ---- parameters and energy ---------------------------------------------------------------------
+
+// Change of the force on a point by one unit of a component, world; false if it is not pushed.
+static bool push_by(const mabd_model_ground* g, mabd_vec3 p, mabd_vec3 u, int component,
+                    mabd_vec3* out) {
+    push own;
+    if (!push_at(g, p, u, false, &own)) return false;
+    const mabd_real depth = mabd_v3_dot(g->normal, mabd_v3_sub(g->point, p));
+    const mabd_real closing = -mabd_v3_dot(g->normal, u);
+    const mabd_real f = g->stiffness * depth + g->damping * closing;
+    const mabd_vec3 w = mabd_v3_axpy(closing, g->normal, u);
+    const mabd_real speed = mabd_v3_norm(w);
+    const bool slips = g->tangent * speed > g->friction * f;
+    const mabd_vec3 e = slips ? mabd_v3_scale(1 / speed, w) : mabd_v3(0, 0, 0);
+    const mabd_vec3 along = mabd_v3_axpy(-g->friction, e, g->normal); // dF/df
+    *out = mabd_v3(0, 0, 0);
+    if (component < 2) *out = mabd_v3_scale(component == 0 ? depth : closing, along);
+    if (component == 2 && !slips) *out = mabd_v3_scale(-1, w);
+    if (component == 3) *out = mabd_v3_scale(-f, e);
+    return true;
+}
+
+void mabd_redmax_ground_by(const mabd_redmax_solve* s, int component, mabd_redmax_wrench_fn* visit,
+                           void* context) {
+    const mabd_redmax_sim* sim = s->sim;
+    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
+        const int32_t* first = sim->springs.ground_first + i;
+        for (int32_t k = first[0]; k < first[1]; k++) {
+            const mabd_vec3 x = sim->springs.ground[k];
+            mabd_vec3 p, u, f;
+            point_motion(sim, i, x, &p, &u);
+            if (!push_by(sim->model->ground, p, u, component, &f)) continue;
+            const mabd_vec3 l = mabd_m3_tmul(sim->world[i].R, f);
+            visit(context, i, mabd_sp(mabd_v3_cross(x, l), l));
+        }
+    }
+}
+
+// Depth of a point, 0 above the ground.
+static mabd_real depth_of(const mabd_redmax_sim* sim, int32_t link, mabd_vec3 x) {
+    const mabd_model_ground* g = sim->model->ground;
+    mabd_vec3 p, u;
+    point_motion(sim, link, x, &p, &u);
+    const mabd_real depth = mabd_v3_dot(g->normal, mabd_v3_sub(g->point, p));
+    return depth > 0 ? depth : 0;
+}
+
+void mabd_redmax_ground_energy_pull(const mabd_redmax_sim* sim, mabd_redmax_wrench_fn* visit,
+                                    void* context) {
+    const mabd_model_ground* g = sim->model->ground;
+    for (int32_t i = 0; i < sim->link_count; i++) {
+        const int32_t* first = sim->springs.ground_first + i;
+        const mabd_vec3 n = mabd_m3_tmul(sim->world[i].R, g->normal);
+        for (int32_t k = first[0]; k < first[1]; k++) {
+            const mabd_vec3 x = sim->springs.ground[k];
+            const mabd_vec3 l = mabd_v3_scale(g->stiffness * depth_of(sim, i, x), n);
+            visit(context, i, mabd_sp(mabd_v3_cross(x, l), l));
+        }
+    }
+}
+
+mabd_real mabd_redmax_ground_energy_by(const mabd_redmax_sim* sim, int component) {
+    mabd_real sum = 0;
+    for (int32_t i = 0; component == 0 && i < sim->link_count; i++) {
+        const int32_t* first = sim->springs.ground_first + i;
+        for (int32_t k = first[0]; k < first[1]; k++) {
+            const mabd_real depth = depth_of(sim, i, sim->springs.ground[k]);
+            sum += depth * depth / 2;
+        }
+    }
+    return sum;
+}

@@ -38,9 +38,11 @@ typedef struct mabd_redmax_loops {
     mabd_real* own;              // (links with cut joints x 6 x 6) derivatives by their own motion
     mabd_real* lambda;           // (rows) state: forces of the last step [N], [N m]
     // iterate (rows)
-    mabd_real *force, *trial, *step; // forces, at the start of a search, their increment
-    mabd_real* gap;                  // values [m], [rad], or rates [m/s], [rad/s]
-    mabd_real* weight;               // of the merit
+    mabd_real *force, *trial, *step;    // forces, at the start of a search, their increment
+    mabd_real *stage_force, *end_force; // of the first of two stages, and of the last one
+    mabd_real* start_force;             // of the projection of the start of a run with derivatives
+    mabd_real* gap;                     // values [m], [rad], or rates [m/s], [rad/s]
+    mabd_real* weight;                  // of the merit
     bool* left_out; // rows that stages by rates do without: they depend on others (redundancy.c)
     // vectors of a bordered solve (borders)
     mabd_real *y, *rhs, *rest, *scale;

@@ -60,6 +60,7 @@ static loop_side side_of(const mabd_redmax_solve* s, int32_t link, int32_t body)
     if (link < 0) {
         const mabd_rigid_state state = mabd_redmax_ground_state(sim, body, s->time);
         out.pose.R = mabd_q_matrix(state.q), out.pose.c = state.c;
+        if (s->rests) return out;
         out.u.v = state.v, out.u.w = mabd_m3_tmul(out.pose.R, state.omega);
         return out;
     }
@@ -193,13 +194,15 @@ static void turn_block(const mabd_real* Di, const mabd_real* G, const mabd_real*
     }
 }
 
-// Add [ [p][l]  0; [l]  0 ], the turn of a link against a force l that stays in the world.
+// Add [ [p][l]  0; [l]  0 ], the turn of a link against a force l that stays in the world. The
+// frame of a side on the ground is the principal frame of its body.
 static void add_turn(const mabd_redmax_sim* sim, const loop_side* side, mabd_vec3 f, mabd_real* H) {
-    if (side->link < 0) return;
-    const mabd_vec3 l = mabd_m3_tmul(sim->world[side->link].R, f);
-    const mabd_mat3 turn = mabd_m3_skew(l);
-    mabd_rigid_add_part(H, 0, 0, 1, mabd_m3_skew_product(sim->links[side->link].principal.p, turn));
+    const bool ground = side->link < 0;
+    const mabd_mat3 R = ground ? side->pose.R : sim->world[side->link].R;
+    const mabd_mat3 turn = mabd_m3_skew(mabd_m3_tmul(R, f));
     mabd_rigid_add_part(H, 3, 0, 1, turn);
+    if (ground) return;
+    mabd_rigid_add_part(H, 0, 0, 1, mabd_m3_skew_product(sim->links[side->link].principal.p, turn));
 }
 
 /// A cut joint at a motion.
@@ -300,30 +303,37 @@ static void store_twist(const loop_side* side, mabd_real* u) {
     mabd_v3_store(side->u.v, u), mabd_v3_store(side->u.w, u + 3);
 }
 
-// out += V_i' H_ij of a row, by the twists of both links. H of geometric.h is taken to link frames
-// on the right only: on the left stand the velocities of the centres.
-static void add_row_rate(const loop_joint* j, int32_t r, mabd_spatial* by_a, mabd_spatial* by_b) {
-    const mabd_redmax_sim* sim = j->s->sim;
+// Twist of a side in its frame.
+static mabd_spatial twist_of(const loop_joint* j, const loop_side* side) {
+    if (side->link >= 0) return j->s->sim->V[side->link];
+    return mabd_sp(side->u.w, mabd_m3_tmul(side->pose.R, side->u.v));
+}
+
+// sum_i V_i' H_ik of a row, by the twist of side k. H of geometric.h is taken to link frames on the
+// right only: on the left stand the velocities of the centres.
+static mabd_spatial row_rate_by(const loop_joint* j, int32_t r, int k) {
+    const loop_side* side = &j->side[k];
     link_blocks G;
     const mabd_rigid_blocks to = {G.aa, G.ab, G.ba, G.bb};
-    mabd_real u[2][6];
+    const mabd_real *first = k == 0 ? G.aa : G.ab, *second = k == 0 ? G.ba : G.bb;
+    mabd_real u[2][6], sum[6] = {0}, turn[36] = {0}, V[6], out[6] = {0};
     memset(&G, 0, sizeof G);
     mabd_rigid_add_row(&j->at, &j->set->rigid[r], 1, &to);
     for (int i = 0; i < 2; i++) store_twist(&j->side[i], u[i]);
-    for (int k = 0; k < 2; k++) { // by the motion of side k
-        const loop_side* side = &j->side[k];
-        const mabd_real *first = k == 0 ? G.aa : G.ab, *second = k == 0 ? G.ba : G.bb;
-        mabd_real sum[6] = {0}, turn[36] = {0}, V[6], out[6] = {0};
-        if (side->link < 0) continue;
-        for (int i = 0; i < 36; i++) {
-            sum[i % 6] += u[0][i / 6] * first[i] + u[1][i / 6] * second[i];
-        }
-        for (int i = 0; i < 36; i++) out[i % 6] += sum[i / 6] * side->D[i];
-        add_turn(sim, side, k == 0 ? j->J[r].a.f : j->J[r].b.f, turn);
-        mabd_sp_store(sim->V[side->link], V);
-        for (int i = 0; i < 36; i++) out[i % 6] += V[i / 6] * turn[i];
-        *(k == 0 ? by_a : by_b) = mabd_sp_load(out);
+    for (int i = 0; i < 36; i++) {
+        sum[i % 6] += u[0][i / 6] * first[i] + u[1][i / 6] * second[i];
     }
+    for (int i = 0; i < 36; i++) out[i % 6] += sum[i / 6] * side->D[i];
+    add_turn(j->s->sim, side, k == 0 ? j->J[r].a.f : j->J[r].b.f, turn);
+    mabd_sp_store(twist_of(j, side), V);
+    for (int i = 0; i < 36; i++) out[i % 6] += V[i / 6] * turn[i];
+    return mabd_sp_load(out);
+}
+
+// The same by the twists of both links.
+static void add_row_rate(const loop_joint* j, int32_t r, mabd_spatial* by_a, mabd_spatial* by_b) {
+    if (j->side[0].link >= 0) *by_a = row_rate_by(j, r, 0);
+    if (j->side[1].link >= 0) *by_b = row_rate_by(j, r, 1);
 }
 
 void mabd_redmax_border_derivatives(const mabd_redmax_solve* s) {
@@ -369,4 +379,48 @@ void mabd_redmax_row_accelerations(const mabd_redmax_solve* s, mabd_real* out) {
                 side_acceleration(sim, cut->b, border->on_b, by_b);
         }
     }
+}
+
+// ---- the place of a cut joint on its bodies ----------------------------------------------------
+
+const mabd_redmax_cut* mabd_redmax_find_cut(const mabd_redmax_sim* sim, int32_t joint) {
+    for (int32_t i = 0; i < sim->loops.cut_count; i++) {
+        if (sim->loops.cuts[i].joint == joint) return &sim->loops.cuts[i];
+    }
+    return NULL;
+}
+
+static mabd_spatial times(const mabd_real* H, mabd_spatial x) {
+    mabd_real in[6], out[6] = {0};
+    mabd_sp_store(x, in);
+    for (int i = 0; i < 36; i++) out[i / 6] += H[i] * in[i % 6];
+    return mabd_sp_load(out);
+}
+
+// The frame of the joint is one of a body that is fixed to the link and moves by f against it: rows
+// and wrenches change as by a motion of the link, and the wrench on the link itself is seen from
+// there, W - ad(f)'W.
+void mabd_redmax_move_cut(const mabd_redmax_solve* s, const mabd_redmax_cut* cut, int side,
+                          mabd_spatial f, mabd_real* rows, mabd_spatial on[2]) {
+    loop_joint j;
+    link_blocks H;
+    memset(&H, 0, sizeof H);
+    loop_joint_at(s, cut, &j);
+    loop_side* own = &j.side[side];
+    if (own->link < 0) {
+        set_part(own->D, 0, 3, 1, own->pose.R);
+        set_part(own->D, 3, 0, 1, mabd_m3_identity());
+    }
+    const mabd_spatial rate = mabd_sp_cross(twist_of(&j, own), f);
+    mabd_spatial W = mabd_sp_zero();
+    for (int32_t r = 0; r < cut->row_count; r++) {
+        const mabd_real force = s->sim->loops.force[cut->row_first + r];
+        const mabd_spatial unit = to_link(own, side == 0 ? &j.J[r].a : &j.J[r].b);
+        rows[r] = s->by_rate ? mabd_sp_dot(unit, rate) + mabd_sp_dot(row_rate_by(&j, r, side), f)
+                             : mabd_sp_dot(unit, f);
+        W = mabd_sp_axpy(force, unit, W);
+        add_row_blocks(&j, r, force, &H);
+    }
+    on[side] = mabd_sp_sub(times(side == 0 ? H.aa : H.bb, f), mabd_sp_cross_wrench(f, W));
+    on[1 - side] = times(side == 0 ? H.ba : H.ab, f);
 }

@@ -231,7 +231,7 @@ void mabd_redmax_residual(const mabd_redmax_solve* s) {
         sim->F[i] = own_wrench(s, i);
     }
     if (s->part->row_count > 0) mabd_redmax_pull_rows(s);
-    if (s->part->spring_count > 0 && !s->pull) mabd_redmax_pull_springs(s);
+    if (s->part->spring_count > 0 && !s->still) mabd_redmax_pull_springs(s);
     for (int32_t i = first; s->part->pushed && i < end; i++) {
         sim->F[i] = mabd_sp_sub(sim->F[i], sim->push[i]);
     }

@@ -151,7 +151,8 @@ typedef struct mabd_redmax_part {
     int32_t law_first, law_count;
     int32_t cut_first, cut_count;       // joints that close loops
     int32_t row_first, row_count;       // their rows
-    int32_t border_first, border_count; // rows and relative motions
+    int32_t border_first, border_count; // rows, relative motions, changes of forces of springs
+    int32_t motion_count;               // relative motions
     size_t matrix_first;
     int32_t spring_first, spring_count;
     int32_t spring_border;                  // behind the last border of its springs
@@ -211,6 +212,13 @@ typedef struct mabd_redmax_solve {
     int32_t*
         sizes; // gets the sizes of the parts of a divided step, of h/2^max_halvings; null = none
     const struct mabd_redmax_pull* pull; // loads that pull bodies to a start state; null = none
+    bool still;                          // without springs between points
+    bool rows_known;                     // loops.left_out is that of the step
+    bool rests;                          // scripted bodies at cut joints have no velocity
+    mabd_real* way; // gets the poses (CORRECTIONS x freedoms of the part) of closing.c that are
+                    // corrected, and *way_count their number; null = none
+    int32_t* way_count;
+    const mabd_real* row_bars; // (rows of the part) in pull-backs; null = none
 } mabd_redmax_solve;
 
 typedef struct mabd_redmax_sim {

@@ -10,6 +10,23 @@ MABD_FN mabd_redmax_border* mabd_redmax_borders(const mabd_redmax_solve* s) {
     return s->sim->loops.borders + s->part->border_first;
 }
 
+/// Corrections of a pose by mabd_redmax_close_loops, at most; convergence is quadratic, from errors
+/// of the step.
+#define MABD_REDMAX_CORRECTIONS 8
+
+/// Borders of a part in a solve: projections have none of springs.
+MABD_FN int32_t mabd_redmax_border_size(const mabd_redmax_solve* s) {
+    return s->still ? s->part->row_count + s->part->motion_count : s->part->border_count;
+}
+
+/// The cut of a joint, null = the joint is in the tree (loops.c).
+const mabd_redmax_cut* mabd_redmax_find_cut(const mabd_redmax_sim* sim, int32_t joint);
+/// Change the place of a cut joint on its body a (side 0) or b (side 1) by the twist f of its frame
+/// against the body, in the frame of the link, or on the ground in the principal frame of the body,
+/// at the motion of the last residual: changes of the rows (cut->row_count), and of the wrenches of
+/// loops.force on both links (loops.c).
+void mabd_redmax_move_cut(const mabd_redmax_solve* s, const mabd_redmax_cut* cut, int side,
+                          mabd_spatial f, mabd_real* rows, mabd_spatial on[2]);
 /// Compute the rows of the cut joints of a part at the poses and velocities of its links: their
 /// values (gap) and columns. Rows are rates if s->by_rate (loops.c).
 void mabd_redmax_rows(const mabd_redmax_solve* s);
@@ -30,6 +47,9 @@ mabd_real mabd_redmax_largest_gap(const mabd_redmax_solve* s, int32_t* joint);
 /// Sum of ratio x over the freedoms of a coupling (couplings.c).
 mabd_real mabd_redmax_coupled(const mabd_redmax_sim* sim, const mabd_model_coupling* coupling,
                               const mabd_real* x);
+/// The same without the freedoms that are held (couplings.c).
+mabd_real mabd_redmax_coupled_free(const mabd_redmax_sim* sim, const mabd_model_coupling* coupling,
+                                   const mabd_real* x);
 /// b += ratio force of the freedoms of a coupling; rows: but for those that are held (couplings.c).
 void mabd_redmax_pull_coupling(const mabd_redmax_sim* sim, const mabd_model_coupling* coupling,
                                mabd_real force, bool rows, mabd_real* b);
@@ -66,12 +86,37 @@ mabd_real* mabd_redmax_mass_matrix(const mabd_redmax_solve* s);
 void mabd_redmax_leave_out_rows(const mabd_redmax_solve* s);
 /// Let the stage hold all rows again; false if none was left out (redundancy.c).
 bool mabd_redmax_take_rows_back(const mabd_redmax_solve* s);
+/// mabd_redmax_mass_solve of a stage: c (borders) in, y out (border.c).
+void mabd_redmax_stage_solve(const mabd_redmax_solve* s, mabd_real* x, mabd_real* c);
+/// Solve H'z + L'mu = z, -U'z + e'mu = bars of a factored stage: z (freedoms) in and out; bars
+/// (rows of the part): of their forces, null = 0; mu (borders of the part) out. False if bars ask
+/// for forces that redundant rows share (border.c).
+bool mabd_redmax_stage_solve_transposed(const mabd_redmax_solve* s, mabd_real* z,
+                                        const mabd_real* bars, mabd_real* mu);
+/// The same of the mass matrix: M'z + G'mu = z, -U'z = bars; mu (rows of the part) (border.c).
+bool mabd_redmax_mass_solve_transposed(const mabd_redmax_solve* s, mabd_real* z,
+                                       const mabd_real* bars, mabd_real* mu);
+/// Row of a border that is no coupling at the variations of links in sim->x (border.c).
+mabd_real mabd_redmax_read_row(const mabd_redmax_sim* sim, const mabd_redmax_border* border);
+/// U'w of a border that is no coupling, with twists w in the first six of sim->x (border.c).
+mabd_real mabd_redmax_read_column(const mabd_redmax_sim* sim, const mabd_redmax_border* border);
+/// Add s times a bar to the six reals of sim->up from `at` on of a link, -1 = none (border.c).
+void mabd_redmax_add_bar(const mabd_redmax_sim* sim, int32_t link, int at, mabd_real s,
+                         mabd_spatial bar);
+/// Add s times the row of a border that is no coupling to the bars of variations in sim->up
+/// (border.c).
+void mabd_redmax_push_row(const mabd_redmax_sim* sim, const mabd_redmax_border* border,
+                          mabd_real s);
 /// Factor G M^-1 G' over the factored mass matrix (border.c). MABD_ERR_SINGULAR.
 mabd_status mabd_redmax_mass_border(const mabd_redmax_solve* s);
 
 /// Close rows that a stage which holds poses has left open, in the mass metric; rates stay
 /// (closing.c). Errors are those of mabd_redmax_close_loops.
 mabd_status mabd_redmax_close_poses(const mabd_redmax_solve* s);
+/// Compute the correction of the pose of the iterate, or of its rates if s->by_rate: it goes to
+/// sim->step, its forces to loops.step, and the mass matrix and its border are factored
+/// (closing.c).
+mabd_status mabd_redmax_find_correction(const mabd_redmax_solve* s);
 /// Move the iterate to closed loops in the mass metric, first its coordinates, then its rates
 /// (closing.c). MABD_ERR_SINGULAR, MABD_ERR_DIVERGED: the report names the joint.
 mabd_status mabd_redmax_close_loops(const mabd_redmax_solve* s);

@@ -66,8 +66,15 @@ mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w
 /// held axes are dq = b, or dtheta = b of a ball, whose other rows are those of forces on theta:
 /// mabd_redmax_axes_rows writes a residual of these rows (factor.c).
 void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real* x);
-/// Solve H' z = y. z may be y (factor.c).
+/// Solve H' z = y. z may be y. The first six of sim->x of a link are then minus the twist that z
+/// gives it, held axes left out (factor.c).
 void mabd_redmax_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y, mabd_real* z);
+/// Set the bars of variations of the links of a part, in sim->up, to zero (factor.c).
+void mabd_redmax_clear_bars(const mabd_redmax_solve* s);
+/// mabd_redmax_apply_transposed with y and the bars of variations in sim->up, which are used up
+/// (factor.c).
+void mabd_redmax_apply_transposed_bars(const mabd_redmax_solve* s, const mabd_real* y,
+                                       mabd_real* z);
 /// Compute H x without the factor, after mabd_redmax_factor at the same motion (factor.c).
 void mabd_redmax_multiply(const mabd_redmax_solve* s, mabd_redmax_weights w, const mabd_real* x,
                           mabd_real* y);

@@ -16,6 +16,7 @@ typedef struct mabd_redmax_pass {
     mabd_redmax_report report;
     mabd_redmax_solve s;
     const mabd_real *stage_q, *end_q;                  // (freedoms) solutions of the stages
+    const mabd_real *stage_force, *end_force;          // (rows) forces of the rows in them
     const mabd_axis_branch *stage_branch, *end_branch; // (laws) their branches
     bool impact;                                       // the step ends with impulses
     bool back;
@@ -67,6 +68,8 @@ MABD_FN bool mabd_redmax_pass_is_ball(const mabd_redmax_pass* r, int32_t k) {
 
 /// Fail: the step has no derivatives.
 mabd_status mabd_redmax_pass_fail(const mabd_redmax_pass* r, mabd_status status);
+/// Fail: bars are of forces that redundant rows share.
+mabd_status mabd_redmax_pass_fail_shared(const mabd_redmax_pass* r);
 /// Between the end (q, v) of a step in its chart, with changes g->q and g->v, and the state after
 /// it; `start`: the state at which the charts are centred.
 void mabd_redmax_pass_end(const mabd_redmax_pass* r, const mabd_real* q, const mabd_real* v,
@@ -89,6 +92,17 @@ void mabd_redmax_pass_wrenches_back(mabd_redmax_pass* r, mabd_real* center);
 void mabd_redmax_pass_set_target(const mabd_redmax_pass* r, int32_t i, mabd_real value);
 /// Forward: add the changes of the residual by the parameter of direction i to g->changes.
 void mabd_redmax_pass_parameter(const mabd_redmax_pass* r, int32_t i);
+
+// ---- the projection at the end of a step (tangent_closing.c) -----------------------------------
+
+/// Go back over the projection onto loops that has ended a step: bars of `end` -> g->q and g->v of
+/// the iterate in sim->q and sim->v, which changes, and of `start`, at which charts are centred.
+mabd_status mabd_redmax_closing_back(mabd_redmax_pass* r, mabd_integrator method,
+                                     mabd_redmax_tangent end, mabd_redmax_tangent start);
+/// Go forward over it in all directions: changes of the iterate in stage_v (q) and stage_a (v) ->
+/// fresh.
+mabd_status mabd_redmax_closing_forward(mabd_redmax_pass* r, mabd_integrator method,
+                                        mabd_redmax_direction* from);
 
 // ---- methods -----------------------------------------------------------------------------------
 

@@ -60,6 +60,13 @@ mabd_integrator mabd_redmax_step_method(const mabd_redmax_sim* sim, const mabd_r
 /// Prepare stage `number` of an implicit method over s->h from s->from: gamma, time, base and
 /// inputs; of the second stage of sdirk2 sim->v, a are those of the first one (step.c).
 void mabd_redmax_set_stage(mabd_redmax_solve* s, mabd_integrator method, int number);
+/// Put the prescribed freedoms that have followed the rates of their signals where these are
+/// (step.c).
+void mabd_redmax_settle_prescribed(const mabd_redmax_solve* s);
+/// True if a method holds the poses of loops; others hold rates, and end by a projection (step.c).
+bool mabd_redmax_holds_poses(mabd_integrator method);
+/// Begin a step with the forces that the rows had in the last one (step.c).
+void mabd_redmax_load_forces(const mabd_redmax_solve* s);
 /// Put the prescribed freedoms of sim->q where they are in the stage (step.c).
 void mabd_redmax_follow(const mabd_redmax_solve* s);
 /// Advance a part from s->from_node at s->from by s->h to `to`. MABD_ERR_DIVERGED also if it gains

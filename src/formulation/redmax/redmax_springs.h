@@ -27,6 +27,31 @@ mabd_real mabd_redmax_spring_energy(const mabd_redmax_sim* sim, const mabd_redma
 /// Add the borders of springs between links, which depend on more than two of their points, to the
 /// matrix of a border (n x n) (springs.c).
 void mabd_redmax_spring_border(const mabd_redmax_solve* s, int32_t n, mabd_real* matrix);
+/// Called for a link and a wrench on it.
+typedef void mabd_redmax_wrench_fn(void* context, int32_t link, mabd_spatial F);
+/// Visit the wrenches on links of the part by one unit of stiffness (component 0), damping (1) or
+/// length (2) of a spring of the model, at the motion of the last residual (springs.c).
+void mabd_redmax_spring_by(const mabd_redmax_solve* s, int32_t spring, int component,
+                           mabd_redmax_wrench_fn* visit, void* context);
+/// Visit the wrenches by one unit of stiffness (component 0), damping (1), tangent (2) or friction
+/// (3) of the ground (ground.c).
+void mabd_redmax_ground_by(const mabd_redmax_solve* s, int component, mabd_redmax_wrench_fn* visit,
+                           void* context);
+/// Visit the wrenches, minus the derivatives by the pose, of the energy of all springs; and return
+/// the derivative of their energy by a component of one spring, -1 = none (springs.c).
+mabd_real mabd_redmax_spring_energy_by(const mabd_redmax_sim* sim, int32_t spring, int component);
+void mabd_redmax_spring_energy_pull(const mabd_redmax_sim* sim, mabd_redmax_wrench_fn* visit,
+                                    void* context);
+/// The same of the ground (ground.c).
+mabd_real mabd_redmax_ground_energy_by(const mabd_redmax_sim* sim, int component);
+void mabd_redmax_ground_energy_pull(const mabd_redmax_sim* sim, mabd_redmax_wrench_fn* visit,
+                                    void* context);
+
+/// Add to the changes of the forces of springs between links, y (borders of the part), what their
+/// tensions have in common (springs.c).
+void mabd_redmax_spread_tensions(const mabd_redmax_solve* s, mabd_real* y);
+/// Its transpose: add to the bars of tensions what those of forces have in common (springs.c).
+void mabd_redmax_gather_tensions(const mabd_redmax_solve* s, mabd_real* y);
 
 /// Subtract the derivatives of a force from N (6 x 18) that is constant in the world and l in the
 /// frame of the link, at its point x: it turns in that frame (forces.c).

@@ -30,8 +30,10 @@ typedef struct mabd_redmax_tangent {
 /// One direction: bars, or changes by one parameter.
 typedef struct mabd_redmax_direction {
     mabd_redmax_tangent now, last, fresh; // states k, k - 1, and a new one
-    mabd_real *stage_v, *stage_a;         // (freedoms) of the first of two stages
-    mabd_real* stage_theta;               // (freedoms) its rates of rotation vectors
+    mabd_real *stage_v, *stage_a;         // (freedoms) of the first of two stages; of the end of a
+                                          // step that a projection follows: of q and v
+    mabd_real* rows;                      // (rows) of the rows in a projection
+    mabd_real* stage_theta; // (freedoms) rates of rotation vectors of the first of two stages
 } mabd_redmax_direction;
 
 /// Changes of what a residual depends on besides the coordinates, or none of them.
@@ -41,6 +43,7 @@ typedef struct mabd_redmax_changes {
     mabd_spatial* body_side;   // (links) twist of what a link carries against it, link frame
     mabd_spatial* load;        // (links) of its own wrench
     mabd_real* r;              // (freedoms) of the residual itself
+    mabd_real* rows;           // (rows) of the rows themselves
     mabd_vec3 fall;            // of the acceleration of the ground
 } mabd_redmax_changes;
 
@@ -48,14 +51,17 @@ typedef struct mabd_redmax_changes {
 typedef struct mabd_redmax_gradient {
     mabd_redmax_sim* sim;
     int32_t parameter_count;
-    const mabd_parameter* parameters; // (parameter_count), of the caller
-    const mabd_real* values;          // (parameter_count), of the caller
-    int32_t* parameter_part;          // (parameters) part that it belongs to, -1 = all
-    int32_t* parameter_freedom;       // (parameters) of an axis or a control, -1 = none
-    int32_t* sorted;                  // (parameters) by part, those of all parts at the end
-    int32_t* sorted_first;            // (parts + 2) first of a part in `sorted`
-    mabd_joint_tree graph;            // to fill the tree again
+    const mabd_parameter* parameters;      // (parameter_count), of the caller
+    const mabd_real* values;               // (parameter_count), of the caller
+    int32_t* parameter_part;               // (parameters) part that it belongs to, -1 = all
+    int32_t* parameter_freedom;            // (parameters) of an axis or a control, -1 = none
+    const mabd_redmax_cut** parameter_cut; // (parameters) of a joint that is cut, null = none
+    int32_t* sorted;                       // (parameters) by part, those of all parts at the end
+    int32_t* sorted_first;                 // (parts + 2) first of a part in `sorted`
+    mabd_joint_tree graph;                 // to fill the tree again
     bool keeps_applied, keeps_wrench, keeps_stage; // on the tape
+    bool projects;                                 // steps may end by a projection onto loops
+    int32_t border_count;                          // of all parts
     int32_t direction_count;                       // 1 for bars, or one per parameter
     int32_t direction_first; // parameter of the first direction; those before 0 have none
     mabd_redmax_direction* directions;
@@ -75,7 +81,11 @@ typedef struct mabd_redmax_gradient {
     mabd_spatial* joint_xi;              // (links) bars of poses of joint frames, by wrenches
     mabd_spatial* wrench;                // (links) bars of the wrenches of a state
     bool has_wrench;                     // some are not zero
-    int32_t* sizes;                      // (2^max_halvings) of a divided step
+    mabd_real* force;                    // (rows) bars of the forces of rows
+    mabd_real* mu;                       // (borders) bars of rows and of relative motions
+    mabd_real* way; // (CORRECTIONS x freedoms) poses of the projection of a step
+    mabd_real *closed_q, *closed_v, *open_v; // (freedoms) its ends and the rates before it
+    int32_t* sizes;                          // (2^max_halvings) of a divided step
     // the tree at the start: without laws, gravity and forces
     mabd_model still;
     mabd_redmax_link* still_links;
@@ -92,6 +102,7 @@ typedef struct mabd_redmax_gradient {
 typedef enum mabd_redmax_equation {
     MABD_EQUATION_STEP,
     MABD_EQUATION_IMPACT,
+    MABD_EQUATION_CLOSING, // inertia and rows alone (tangent_closing.c)
     MABD_EQUATION_POSE,
     MABD_EQUATION_VELOCITY
 } mabd_redmax_equation;
@@ -117,6 +128,26 @@ mabd_spatial mabd_redmax_body_side_bar(const mabd_redmax_sim* sim, int32_t link)
 mabd_spatial mabd_redmax_load_bar(const mabd_redmax_sim* sim, int32_t link);
 /// Bar of the acceleration of the ground from the links of a part, after mabd_redmax_pull_back.
 mabd_vec3 mabd_redmax_fall_bar(const mabd_redmax_sim* sim, const mabd_redmax_part* part);
+
+// ---- rows, relative motions, springs between links (tangent_border.c) ----
+
+/// Subtract the wrenches that variations of links, in sim->x, give to relative motions and springs
+/// from the first six of sim->up.
+void mabd_redmax_push_motions(const mabd_redmax_solve* s);
+/// Add what they give to bars of wrenches, in the first six of sim->x, to the bars of variations in
+/// sim->up, and the bars s->row_bars of the rows.
+void mabd_redmax_pull_motions(const mabd_redmax_solve* s);
+/// Add the changes of the rows of a part by the variations in sim->x, after mabd_redmax_push of c,
+/// to `rows` (rows of the part).
+void mabd_redmax_add_row_changes(const mabd_redmax_solve* s, const mabd_redmax_changes* c,
+                                 mabd_real* rows);
+/// Add sign times the bars of the coordinates, or rates, in rows of couplings to `to` (freedoms).
+void mabd_redmax_add_coupling_bars(const mabd_redmax_solve* s, mabd_real sign, mabd_real* to);
+/// Add the bars of the forces of the rows to `rows` (rows of the part), after mabd_redmax_pull_back
+/// of bars of wrenches.
+void mabd_redmax_add_force_bars(const mabd_redmax_solve* s, mabd_real* rows);
+/// Move to rates w (freedoms) in place of sim->v and evaluate the rows as rates there.
+void mabd_redmax_enter_rows(mabd_redmax_solve* s, const mabd_real* w);
 
 // ---- parameters (tangent_parameter.c) ----
 

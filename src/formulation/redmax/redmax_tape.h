@@ -6,9 +6,13 @@
 
 /// One record: a state, and how the step to it was taken. Pointers into the bytes of the record.
 typedef struct mabd_redmax_record {
-    mabd_redmax_node node;          // the state
-    mabd_real* ball_q;              // (balls x 3) coordinates of balls at the end of the last stage
-    mabd_real* stage_q;             // (freedoms) of the first of two stages; null = not kept
+    mabd_redmax_node node; // the state
+    mabd_real* ball_q;     // (balls x 3) coordinates of balls at the end of the last stage
+    mabd_real* stage_q;    // (freedoms) of the first of two stages; null = not kept
+    mabd_real* end_q;  // (freedoms) of the last stage, if a projection may follow; null = not kept
+    bool* left_out;    // (rows) that the stages did without
+    mabd_real* lambda; // (rows) forces of the rows at the end of the step
+    mabd_real* stage_lambda;        // (rows) in the first of two stages; null = not kept
     mabd_real* target;              // (coordinates + motors) set from outside during the step
     bool* target_set;               // (coordinates + motors)
     mabd_real* applied;             // (bodies x 6) forces of the step; null without parameters
@@ -32,6 +36,7 @@ typedef struct mabd_redmax_saved {
     mabd_rigid_inputs inputs;
     mabd_axis_branch* branch;
     bool has_branches;
+    mabd_real* lambda;
     mabd_real time;
 } mabd_redmax_saved;
 

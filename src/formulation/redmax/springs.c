@@ -94,13 +94,20 @@ static tension tension_of(const mabd_model_spring* own, mabd_real length, mabd_r
     return out;
 }
 
-static tension tension_at(const mabd_redmax_sim* sim, const mabd_model_spring* own,
-                          mabd_real time) {
-    mabd_real length = 0, rate = 0;
+// Length and its rate.
+static void lengths_of(const mabd_redmax_sim* sim, const mabd_model_spring* own, mabd_real time,
+                       mabd_real* length, mabd_real* rate) {
+    *length = *rate = 0;
     for (int32_t i = 0; i + 1 < own->count; i++) {
         const segment d = segment_of(sim, own, i, time);
-        length += d.length, rate += mabd_v3_dot(d.e, d.rate);
+        *length += d.length, *rate += mabd_v3_dot(d.e, d.rate);
     }
+}
+
+static tension tension_at(const mabd_redmax_sim* sim, const mabd_model_spring* own,
+                          mabd_real time) {
+    mabd_real length, rate;
+    lengths_of(sim, own, time, &length, &rate);
     return tension_of(own, length, rate);
 }
 
@@ -309,6 +316,40 @@ void mabd_redmax_spring_derivatives(const mabd_redmax_solve* s) {
     }
 }
 
+// Directions of the segments of springs over points between, whose tension is one: y of a segment
+// += e sum g, or backwards g of each += sum e.y.
+static void pass_tensions(const mabd_redmax_solve* s, bool back, mabd_real* y) {
+    const mabd_redmax_sim* sim = s->sim;
+    const int32_t last = s->part->spring_first + s->part->spring_count;
+    for (int32_t i = s->part->spring_first; i < last; i++) {
+        const mabd_redmax_spring* spring = &sim->springs.springs[i];
+        const mabd_model_spring* own = &sim->model->springs[spring->index];
+        if (spring->border < 0 || own->count == 2) continue;
+        mabd_real* at = y + (spring->border - s->part->border_first);
+        mabd_real sum = 0;
+        for (int32_t k = 0; k + 1 < own->count; k++) {
+            const mabd_vec3 e = segment_of(sim, own, k, s->time).e;
+            sum += back ? mabd_v3_dot(e, mabd_v3_load(at + 4 * k)) : at[4 * k + 3];
+        }
+        for (int32_t k = 0; k + 1 < own->count; k++) {
+            const mabd_vec3 e = segment_of(sim, own, k, s->time).e;
+            if (back) {
+                at[4 * k + 3] += sum;
+            } else {
+                mabd_v3_store(mabd_v3_axpy(sum, e, mabd_v3_load(at + 4 * k)), at + 4 * k);
+            }
+        }
+    }
+}
+
+void mabd_redmax_spread_tensions(const mabd_redmax_solve* s, mabd_real* y) {
+    pass_tensions(s, false, y);
+}
+
+void mabd_redmax_gather_tensions(const mabd_redmax_solve* s, mabd_real* y) {
+    pass_tensions(s, true, y);
+}
+
 void mabd_redmax_spring_border(const mabd_redmax_solve* s, int32_t n, mabd_real* matrix) {
     const mabd_redmax_sim* sim = s->sim;
     const int32_t last = s->part->spring_first + s->part->spring_count;
@@ -354,4 +395,67 @@ void mabd_redmax_book_springs(const mabd_redmax_sim* sim, mabd_real time, bool a
         if (after) work->dampers += (ends->damper + damper) / 2 * (length - ends->length);
         ends->length = length, ends->damper = damper;
     }
+}
+
+// ---- parameters and energy ---------------------------------------------------------------------
+
+// Visit the wrenches of a tension T along a spring.
+static void visit_tension(const mabd_redmax_sim* sim, const mabd_model_spring* own, mabd_real T,
+                          mabd_real time, mabd_redmax_wrench_fn* visit, void* context) {
+    const mabd_redmax_point* points = points_of(sim, own);
+    for (int32_t k = 0; T != 0 && k + 1 < own->count; k++) {
+        const mabd_vec3 F = mabd_v3_scale(T, segment_of(sim, own, k, time).e);
+        for (int side = 0; side < 2; side++) {
+            const mabd_redmax_point* point = &points[k + side];
+            const mabd_vec3 f = side == 0 ? F : mabd_v3_scale(-1, F);
+            if (point->link >= 0) visit(context, point->link, unit_wrench(sim, point, f));
+        }
+    }
+}
+
+void mabd_redmax_spring_by(const mabd_redmax_solve* s, int32_t spring, int component,
+                           mabd_redmax_wrench_fn* visit, void* context) {
+    const mabd_redmax_sim* sim = s->sim;
+    const mabd_model_spring* own = &sim->model->springs[spring];
+    const bool linear = own->law == MABD_SPRING_LINEAR;
+    const mabd_real over = linear ? 1 : 1 / own->length;
+    mabd_real length, rate, by;
+    lengths_of(sim, own, s->time, &length, &rate);
+    const tension t = tension_of(own, length, rate);
+    if (t.by_length == 0 && t.by_rate == 0 && own->law == MABD_SPRING_CABLE) return; // slack
+    if (component == 0) {
+        by = over * (length - own->length);
+    } else if (component == 1) {
+        by = over * rate;
+    } else {
+        by = linear ? -own->stiffness
+                    : -over * over * (own->stiffness * length + own->damping * rate);
+    }
+    visit_tension(sim, own, by, s->time, visit, context);
+}
+
+void mabd_redmax_spring_energy_pull(const mabd_redmax_sim* sim, mabd_redmax_wrench_fn* visit,
+                                    void* context) {
+    for (int32_t i = 0; i < sim->model->spring_count; i++) {
+        const mabd_model_spring* own = &sim->model->springs[i];
+        mabd_real length, rate;
+        lengths_of(sim, own, sim->time, &length, &rate);
+        const mabd_real stretch = length - own->length;
+        if (own->law == MABD_SPRING_CABLE && !(stretch > 0)) continue;
+        const mabd_real over = own->law == MABD_SPRING_LINEAR ? 1 : 1 / own->length;
+        visit_tension(sim, own, over * own->stiffness * stretch, sim->time, visit, context);
+    }
+}
+
+mabd_real mabd_redmax_spring_energy_by(const mabd_redmax_sim* sim, int32_t spring, int component) {
+    const mabd_model_spring* own = &sim->model->springs[spring];
+    const bool linear = own->law == MABD_SPRING_LINEAR;
+    const mabd_real over = linear ? 1 : 1 / own->length;
+    mabd_real length, rate;
+    lengths_of(sim, own, sim->time, &length, &rate);
+    const mabd_real stretch = length - own->length;
+    if (component == 1 || (own->law == MABD_SPRING_CABLE && !(stretch > 0))) return 0;
+    if (component == 0) return over * stretch * stretch / 2;
+    const mabd_real by_stretch = -over * own->stiffness * stretch;
+    return linear ? by_stretch : by_stretch - over * over * own->stiffness * stretch * stretch / 2;
 }

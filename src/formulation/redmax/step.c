@@ -151,7 +151,7 @@ void mabd_redmax_set_stage(mabd_redmax_solve* s, mabd_integrator method, int num
     const mabd_real rest = (1 - MABD_REDMAX_ALPHA) * s->h;
     s->by_rate = method == MABD_INTEGRATOR_SDIRK2;
     s->gamma = s->h, s->time = s->from + s->h;
-    if (number == 0) mabd_redmax_leave_out_rows(s);
+    if (number == 0 && !s->rows_known) mabd_redmax_leave_out_rows(s);
     if (method == MABD_INTEGRATOR_BDF2) {
         s->gamma = 2 * s->h / 3;
         load_history(s);
@@ -175,6 +175,12 @@ void mabd_redmax_set_stage(mabd_redmax_solve* s, mabd_integrator method, int num
     mabd_redmax_set_inputs(s);
 }
 
+// Keep the forces of the rows of a stage.
+static void keep_forces(const mabd_redmax_solve* s, mabd_real* to) {
+    const size_t first = (size_t)s->part->row_first, count = (size_t)s->part->row_count;
+    if (count > 0) memcpy(to + first, s->sim->loops.force + first, count * sizeof *to);
+}
+
 // Solve a stage; prescribed freedoms are where they must be. Its coordinates go to `keep`. share:
 // time over which its rates advance the step.
 static mabd_status solve_stage(mabd_redmax_solve* s, mabd_integrator method, int number,
@@ -189,6 +195,7 @@ static mabd_status solve_stage(mabd_redmax_solve* s, mabd_integrator method, int
     const bool once = method == MABD_INTEGRATOR_LINEAR_IMPLICIT;
     MABD_TRY(mabd_redmax_with_bounds(s, once ? mabd_redmax_newton_once : mabd_redmax_newton));
     memcpy(keep + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *keep);
+    keep_forces(s, keep == sim->stage_q ? sim->loops.stage_force : sim->loops.end_force);
     s->jumped |= s->watches && mabd_redmax_changed_branch(s);
     s->part->rough |= mabd_redmax_axes_kinked(s);
     s->law_work += share * mabd_redmax_law_power(s);
@@ -196,8 +203,7 @@ static mabd_status solve_stage(mabd_redmax_solve* s, mabd_integrator method, int
     return MABD_OK;
 }
 
-// Prescribed freedoms followed the rates of their signals: put them where the signals are.
-static void settle_prescribed(const mabd_redmax_solve* s) {
+void mabd_redmax_settle_prescribed(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         if (!sim->freedoms[k].prescribed || !mabd_redmax_has_rate(sim, k)) continue;
@@ -213,7 +219,7 @@ static mabd_status advance_sdirk2(mabd_redmax_solve* s) {
     if (status == MABD_OK && !s->jumped) {
         status = solve_stage(s, MABD_INTEGRATOR_SDIRK2, 1, own, sim->end_q);
     }
-    if (status == MABD_OK) settle_prescribed(s);
+    if (status == MABD_OK) mabd_redmax_settle_prescribed(s);
     s->by_rate = false;
     return status;
 }
@@ -286,8 +292,7 @@ static bool is_implicit(mabd_integrator method) {
            method == MABD_INTEGRATOR_SDIRK2;
 }
 
-// True if a method holds the poses of loops; others hold rates, and end by a projection.
-static bool holds_poses(mabd_integrator method) {
+bool mabd_redmax_holds_poses(mabd_integrator method) {
     return method == MABD_INTEGRATOR_EULER || method == MABD_INTEGRATOR_BDF2;
 }
 
@@ -311,7 +316,8 @@ mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bo
     MABD_TRY(advance_by(s, method));
     if (s->part->row_count > 0) {
         s->time = s->from + s->h;
-        MABD_TRY(holds_poses(method) ? mabd_redmax_close_poses(s) : mabd_redmax_close_loops(s));
+        MABD_TRY(mabd_redmax_holds_poses(method) ? mabd_redmax_close_poses(s)
+                                                 : mabd_redmax_close_loops(s));
     }
     MABD_TRY(check_paths(s));
     mabd_redmax_store_node(s, to);
@@ -340,8 +346,7 @@ mabd_integrator mabd_redmax_divided_method(const mabd_redmax_sim* sim,
     return one_step_method(own);
 }
 
-// Begin a step with the forces of the loops and the bounds of pins in the last one.
-static void load_forces(const mabd_redmax_solve* s) {
+void mabd_redmax_load_forces(const mabd_redmax_solve* s) {
     mabd_redmax_clear_means(s);
     mabd_redmax_start_bounds(s);
     const mabd_redmax_loops* loops = &s->sim->loops;
@@ -361,7 +366,7 @@ mabd_status mabd_redmax_divide(mabd_redmax_solve* s, mabd_real time) {
     s->report->retries++, s->report->substeps = 0;
     s->part->peak_after = s->part->peak;
     mabd_redmax_copy_node(s, &sim->now, &sim->base);
-    load_forces(s);
+    mabd_redmax_load_forces(s);
     s->from_node = &sim->base;
     mabd_redmax_copy_branches(s, sim->base_branch);
     while (done < units) {
@@ -408,13 +413,13 @@ static mabd_status advance_once(mabd_redmax_solve* s, mabd_integrator method, ma
     mabd_redmax_sim* sim = s->sim;
     const bool last = sim->def.max_halvings == 0;
     mabd_redmax_begin_branches(s, time);
-    load_forces(s);
+    mabd_redmax_load_forces(s);
     const mabd_status status = mabd_redmax_advance(s, method, last, &sim->next);
     if (!s->jumped) return status;
     s->watches = false, s->part->peak_after = s->part->peak;
     s->part->taken = MABD_INTEGRATOR_EULER;
     mabd_redmax_begin_branches(s, time);
-    load_forces(s);
+    mabd_redmax_load_forces(s);
     return mabd_redmax_advance(s, MABD_INTEGRATOR_EULER, last, &sim->next);
 }
 

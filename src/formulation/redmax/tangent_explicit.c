@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derivatives of the steps of explicit methods, in both directions (explicit.c).
+//
+// Accelerations a of loops solve r(q, v, a, lambda) = 0 with rows c(q, v + h a) = 0 that are rates
+// after the step. Back over them, M'z + G'mu = a-bar and -Gz = lambda-bar, with mu on c/h; a
+// projection (tangent_closing.c) ends the step.
 
 #include "formulation/redmax/redmax_pass.h"
 
 #include "formulation/redmax/explicit.h"
+#include "formulation/redmax/redmax_loops.h"
 #include "rigid/linear_pass.h"
 
 static const mabd_redmax_weights by_q = {1, 0, 0}, by_v = {0, 1, 0};
@@ -30,6 +35,81 @@ static void pass_prescribed_slope(mabd_redmax_pass* r, int32_t k, mabd_real* y,
     mabd_pass_scaled(r->back, -rate, 1, y, start.v + k);
 }
 
+// Rows of loops as rates w = v + h a, in sim->step.
+static void enter_rows(mabd_redmax_pass* r) {
+    mabd_redmax_enter_rows(&r->s, r->g->sim->step);
+}
+
+// Return to the residual of the accelerations, with the derivatives of the forces of rows.
+static void enter_residual(mabd_redmax_pass* r) {
+    r->s.by_rate = false;
+    mabd_redmax_pass_copy(r, r->g->sim->v, r->s.from_node->v);
+    mabd_redmax_residual(&r->s);
+    if (r->part->cut_count > 0) mabd_redmax_border_derivatives(&r->s);
+}
+
+// Solve for g->z from the bars g->a, and for those of the rows.
+static mabd_status solve_back(mabd_redmax_pass* r) {
+    mabd_redmax_gradient* g = r->g;
+    mabd_real *mu = g->mu + r->part->border_first, *force = g->force + r->part->row_first;
+    mabd_redmax_pass_copy(r, g->z, g->a);
+    if (r->part->row_count == 0) {
+        mabd_redmax_apply_transposed(&r->s, g->z, g->z);
+        return MABD_OK;
+    }
+    if (!mabd_redmax_mass_solve_transposed(&r->s, g->z, force, mu)) {
+        return mabd_redmax_pass_fail_shared(r);
+    }
+    memset(force, 0, (size_t)r->part->row_count * sizeof *force);
+    for (int32_t k = 0; k < r->part->row_count; k++) mu[k] /= r->s.h;
+    return MABD_OK;
+}
+
+// Subtract the bars of a sweep from those of the start, and move those of centres and parameters.
+static void collect(mabd_redmax_pass* r, const mabd_real* z, mabd_redmax_tangent start) {
+    mabd_redmax_gradient* g = r->g;
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &g->sim->links[i];
+        for (int k = 0; k < link->count; k++) {
+            const int32_t at = link->first + k;
+            if (link->kind != MABD_PRIMITIVE_BALL) {
+                start.q[at] -= mabd_redmax_bar(g->sim, i, k, by_q, z);
+            }
+            start.v[at] -= mabd_redmax_bar(g->sim, i, k, by_v, z);
+        }
+    }
+    mabd_redmax_pass_centers_back(r, -1, z, start.q);
+    mabd_redmax_parameter_products(g, &r->s, MABD_EQUATION_STEP, r->step->step, -1, z);
+}
+
+// Back over the rows as rates.
+static void rows_back(mabd_redmax_pass* r, mabd_redmax_tangent start) {
+    enter_rows(r);
+    r->s.row_bars = r->g->mu + r->part->border_first;
+    mabd_redmax_pull_back(&r->s, NULL, NULL);
+    collect(r, NULL, start);
+    mabd_redmax_add_coupling_bars(&r->s, -1, start.v);
+    r->s.row_bars = NULL, r->s.by_rate = false;
+}
+
+// Bars of the end of a step in g->q and g->v, through the projection that ends it.
+static mabd_status end_back(mabd_redmax_pass* r, mabd_redmax_tangent end,
+                            mabd_redmax_tangent start) {
+    mabd_redmax_gradient* g = r->g;
+    mabd_redmax_sim* sim = g->sim;
+    if (r->part->row_count == 0) {
+        mabd_redmax_pass_clear(r, g->q), mabd_redmax_pass_clear(r, g->v);
+        mabd_redmax_pass_end(r, sim->trial, sim->step, end, start);
+        return MABD_OK;
+    }
+    mabd_redmax_pass_copy(r, sim->q, sim->trial), mabd_redmax_pass_copy(r, sim->v, sim->step);
+    MABD_TRY(mabd_redmax_closing_back(r, MABD_INTEGRATOR_SEMI_IMPLICIT, end, start));
+    const mabd_status status = mabd_redmax_semi_implicit_slope(&r->s);
+    if (status != MABD_OK) return mabd_redmax_pass_fail(r, status);
+    explicit_end(r);
+    return MABD_OK;
+}
+
 mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent end,
                                       mabd_redmax_tangent start, mabd_redmax_tangent begin) {
     mabd_redmax_gradient* g = r->g;
@@ -37,33 +117,43 @@ mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent e
     const mabd_status status = mabd_redmax_semi_implicit_slope(&r->s);
     if (status != MABD_OK) return mabd_redmax_pass_fail(r, status);
     explicit_end(r);
-    mabd_redmax_pass_clear(r, g->q), mabd_redmax_pass_clear(r, g->v),
-        mabd_redmax_pass_clear(r, g->a);
-    mabd_redmax_pass_end(r, sim->trial, sim->step, end, start);
+    MABD_TRY(end_back(r, end, start));
+    if (r->part->cut_count > 0) mabd_redmax_border_derivatives(&r->s);
+    mabd_redmax_pass_clear(r, g->a);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         g->v[k] += r->s.h * g->q[k];
         g->a[k] += r->s.h * g->v[k];
     }
     mabd_redmax_pass_wrenches_back(r, start.q);
-    mabd_redmax_pass_copy(r, g->z, g->a);
-    mabd_redmax_apply_transposed(&r->s, g->z, g->z);
-    mabd_redmax_pull_back(&r->s, g->z, NULL);
-    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
-        const mabd_redmax_link* link = &sim->links[i];
-        for (int k = 0; k < link->count; k++) {
-            const int32_t at = link->first + k;
-            if (link->kind != MABD_PRIMITIVE_BALL) {
-                start.q[at] += g->q[at] - mabd_redmax_bar(sim, i, k, by_q, g->z);
-            }
-            start.v[at] += g->v[at] - mabd_redmax_bar(sim, i, k, by_v, g->z);
-        }
+    MABD_TRY(solve_back(r));
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        if (!mabd_redmax_pass_is_ball(r, k)) start.q[k] += g->q[k];
+        start.v[k] += g->v[k];
     }
-    mabd_redmax_pass_centers_back(r, -1, g->z, start.q);
-    mabd_redmax_parameter_products(g, &r->s, MABD_EQUATION_STEP, r->step->step, -1, g->z);
+    mabd_redmax_pull_back(&r->s, g->z, NULL);
+    collect(r, g->z, start);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         if (sim->freedoms[k].prescribed) pass_prescribed_slope(r, k, g->z + k, start, begin);
     }
+    if (r->part->row_count > 0) rows_back(r, start);
     return MABD_OK;
+}
+
+// Rows as rates in direction i, without the change of a.
+static void rows_forward(mabd_redmax_pass* r, int32_t i, mabd_redmax_direction* d) {
+    mabd_redmax_gradient* g = r->g;
+    const size_t row = (size_t)r->part->row_first;
+    mabd_redmax_pass_clear_changes(r);
+    mabd_redmax_pass_parameter(r, i);
+    mabd_redmax_pass_centers_forward(r, d->now.q);
+    mabd_redmax_changes c = g->changes;
+    c.q = g->q, c.v = d->now.v;
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        g->q[k] = mabd_redmax_pass_is_ball(r, k) ? 0 : d->now.q[k];
+    }
+    mabd_redmax_push(&r->s, &c, g->z, NULL);
+    memcpy(d->rows + row, c.rows + row, (size_t)r->part->row_count * sizeof *c.rows);
+    mabd_redmax_add_row_changes(&r->s, &c, d->rows + row);
 }
 
 static void slope_forward(mabd_redmax_pass* r, int32_t i, mabd_redmax_direction* d,
@@ -84,7 +174,14 @@ static void slope_forward(mabd_redmax_pass* r, int32_t i, mabd_redmax_direction*
         g->z[k] = 0;
         pass_prescribed_slope(r, k, g->z + k, d->now, begin);
     }
-    mabd_redmax_apply(&r->s, g->z, g->a);
+    if (r->part->row_count == 0) {
+        mabd_redmax_apply(&r->s, g->z, g->a);
+    } else {
+        mabd_real* rows = d->rows + r->part->row_first;
+        for (int32_t k = 0; k < r->part->row_count; k++) rows[k] /= -r->s.h;
+        mabd_redmax_mass_solve(&r->s, g->z, rows);
+        mabd_redmax_pass_copy(r, g->a, g->z);
+    }
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         g->v[k] += r->s.h * g->a[k];
         g->q[k] += r->s.h * g->v[k];
@@ -94,17 +191,29 @@ static void slope_forward(mabd_redmax_pass* r, int32_t i, mabd_redmax_direction*
 mabd_status mabd_redmax_explicit_forward(mabd_redmax_pass* r, mabd_redmax_direction* from,
                                          bool halves) {
     mabd_redmax_gradient* g = r->g;
-    const mabd_redmax_sim* sim = g->sim;
+    mabd_redmax_sim* sim = g->sim;
     const mabd_status status = mabd_redmax_semi_implicit_slope(&r->s);
     if (status != MABD_OK) return mabd_redmax_pass_fail(r, status);
     explicit_end(r);
+    const bool closes = r->part->row_count > 0;
+    if (closes) {
+        enter_rows(r);
+        for (int32_t i = 0; i < g->direction_count; i++) rows_forward(r, i, &from[i]);
+        enter_residual(r);
+    }
     for (int32_t i = 0; i < g->direction_count; i++) {
         mabd_redmax_direction* d = &from[i];
         mabd_redmax_pass_set_target(r, i, 1);
         slope_forward(r, i, d, halves ? d->last : d->now);
         mabd_redmax_pass_clear_node(r, d->fresh);
-        mabd_redmax_pass_end(r, sim->trial, sim->step, d->fresh, d->now);
+        if (closes) {
+            mabd_redmax_pass_copy(r, d->stage_v, g->q), mabd_redmax_pass_copy(r, d->stage_a, g->v);
+        } else {
+            mabd_redmax_pass_end(r, sim->trial, sim->step, d->fresh, d->now);
+        }
         mabd_redmax_pass_set_target(r, i, 0);
     }
-    return MABD_OK;
+    if (!closes) return MABD_OK;
+    mabd_redmax_pass_copy(r, sim->q, sim->trial), mabd_redmax_pass_copy(r, sim->v, sim->step);
+    return mabd_redmax_closing_forward(r, MABD_INTEGRATOR_SEMI_IMPLICIT, from);
 }

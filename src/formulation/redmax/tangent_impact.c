@@ -39,6 +39,7 @@ static void still(mabd_redmax_pass* r) {
     mabd_redmax_sim* sim = g->sim;
     g->still = *sim->model;
     memset(g->still.gravity, 0, sizeof g->still.gravity);
+    g->still.ground_count = 0, r->s.still = true;
     memcpy(g->still_freedoms, sim->freedoms, (size_t)sim->freedom_count * sizeof *sim->freedoms);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         mabd_redmax_freedom* f = &g->still_freedoms[k];

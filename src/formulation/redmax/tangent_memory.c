@@ -4,6 +4,7 @@
 #include "formulation/redmax/redmax_tangent.h"
 
 #include "base/error.h"
+#include "formulation/redmax/redmax_loops.h"
 #include "rigid/parameter_change.h"
 
 #include <string.h>
@@ -30,6 +31,10 @@ static void lay_out_links(mabd_redmax_gradient* g, mabd_arena* arena) {
     TAKE(still_freedoms, (size_t)g->sim->freedom_count);
     TAKE(still_force, bodies + 1);
     TAKE(still_poses, (size_t)g->sim->part_count);
+    TAKE(force, (size_t)g->sim->loops.row_count);
+    TAKE(changes.rows, (size_t)g->sim->loops.row_count);
+    TAKE(mu, (size_t)g->border_count);
+    TAKE(way, g->projects ? MABD_REDMAX_CORRECTIONS * (size_t)g->sim->freedom_count : 0);
     TAKE(poses, 7 * bodies);
     TAKE(rates, 6 * bodies);
     TAKE(placed, 12 * bodies);
@@ -40,9 +45,11 @@ static void lay_out(mabd_redmax_gradient* g, mabd_arena* arena) {
     const size_t n = (size_t)g->sim->freedom_count, parameters = (size_t)g->parameter_count;
     mabd_real** vectors[] = {&g->q,           &g->v,          &g->a,           &g->z,
                              &g->base_q,      &g->base_v,     &g->target,      &g->hold,
-                             &g->last_target, &g->base_theta, &g->stage_theta, &g->changes.r};
+                             &g->last_target, &g->base_theta, &g->stage_theta, &g->changes.r,
+                             &g->closed_q,    &g->closed_v,   &g->open_v};
     TAKE(parameter_part, parameters);
     TAKE(parameter_freedom, parameters);
+    TAKE(parameter_cut, parameters);
     TAKE(sorted, parameters);
     TAKE(sorted_first, (size_t)g->sim->part_count + 2);
     TAKE(product, parameters);
@@ -60,6 +67,7 @@ static void lay_out(mabd_redmax_gradient* g, mabd_arena* arena) {
         const mabd_redmax_tangent stage = take_tangent(g->sim, arena);
         d.stage_v = stage.q, d.stage_a = stage.v;
         d.stage_theta = mabd_arena_take(arena, n, sizeof *d.stage_theta);
+        d.rows = mabd_arena_take(arena, (size_t)g->sim->loops.row_count, sizeof *d.rows);
         if (arena->memory) g->directions[i] = d;
     }
 }
@@ -94,8 +102,6 @@ static mabd_status check_parameter(const mabd_redmax_sim* sim, const mabd_parame
                                    mabd_error* error) {
     const char* name = mabd_parameter_kind_name(p->kind);
     switch (p->kind) {
-    case MABD_PARAMETER_SPRING:
-    case MABD_PARAMETER_GROUND:
     case MABD_PARAMETER_SPLINE:
         return refuse(name, "no derivatives by this kind", error);
     case MABD_PARAMETER_COORDINATE:
@@ -110,6 +116,10 @@ static mabd_status check_parameter(const mabd_redmax_sim* sim, const mabd_parame
     case MABD_PARAMETER_AXIS_B:
         if (sim->model->joints[p->index].frame >= 0) return MABD_OK;
         return refuse(name, "the joint has no axes", error);
+    case MABD_PARAMETER_CENTER:
+    case MABD_PARAMETER_INERTIA:
+        if (!mabd_model_is_node(sim->model, p->index)) return MABD_OK;
+        return refuse(name, "a node has mass alone", error);
     default:
         return MABD_OK;
     }
@@ -162,13 +172,32 @@ static int32_t part_of(const mabd_redmax_sim* sim, int32_t link) {
     return -1;
 }
 
+// A link of a joint: the last of its string, or one that it holds if it is cut; -1 = none.
+static int32_t joint_link_of(const mabd_redmax_sim* sim, int32_t joint) {
+    const mabd_redmax_cut* cut = mabd_redmax_find_cut(sim, joint);
+    if (cut) return cut->a >= 0 ? cut->a : cut->b;
+    return sim->joint_link[joint];
+}
+
+// A link that a spring pulls.
+static int32_t spring_link_of(const mabd_redmax_sim* sim, int32_t spring) {
+    const mabd_model_spring* own = &sim->model->springs[spring];
+    const mabd_redmax_point* points = sim->springs.points + own->first;
+    int32_t i = 0;
+    while (i < own->count - 1 && points[i].link < 0) i++;
+    return points[i].link;
+}
+
 // Link that a parameter belongs to, -1 = none; *freedom of an axis or control.
 static int32_t link_of(const mabd_redmax_sim* sim, const mabd_parameter* p, int32_t* freedom) {
     int32_t joint = p->index;
     *freedom = -1;
     switch (p->kind) {
     case MABD_PARAMETER_GRAVITY:
+    case MABD_PARAMETER_GROUND:
         return -1;
+    case MABD_PARAMETER_SPRING:
+        return spring_link_of(sim, p->index);
     case MABD_PARAMETER_CONTROL:
         *freedom = control_freedom(sim, p->index, &joint);
         return sim->joint_link[joint];
@@ -176,7 +205,7 @@ static int32_t link_of(const mabd_redmax_sim* sim, const mabd_parameter* p, int3
     case MABD_PARAMETER_ANCHOR_B:
     case MABD_PARAMETER_AXIS_A:
     case MABD_PARAMETER_AXIS_B:
-        return sim->joint_link[joint];
+        return joint_link_of(sim, joint);
     case MABD_PARAMETER_COORDINATE:
     case MABD_PARAMETER_RATE:
     case MABD_PARAMETER_STIFFNESS:
@@ -191,12 +220,20 @@ static int32_t link_of(const mabd_redmax_sim* sim, const mabd_parameter* p, int3
     }
 }
 
+static bool is_place(mabd_parameter_kind kind) {
+    return kind >= MABD_PARAMETER_ANCHOR_A && kind <= MABD_PARAMETER_AXIS_B;
+}
+
 static void place_parameters(mabd_redmax_gradient* g) {
     const mabd_redmax_sim* sim = g->sim;
     int32_t count = 0;
     for (int32_t i = 0; i < g->parameter_count; i++) {
         const int32_t link = link_of(sim, &g->parameters[i], &g->parameter_freedom[i]);
         g->parameter_part[i] = link < 0 ? -1 : part_of(sim, link);
+        g->parameter_cut[i] = NULL;
+        if (is_place(g->parameters[i].kind)) {
+            g->parameter_cut[i] = mabd_redmax_find_cut(sim, g->parameters[i].index);
+        }
     }
     for (int32_t part = 0; part <= sim->part_count; part++) {
         g->sorted_first[part] = count;
@@ -219,6 +256,7 @@ static void release(mabd_redmax_gradient* g, const mabd_allocator* allocator) {
 static mabd_status take_memory(mabd_redmax_gradient* g, const mabd_allocator* allocator) {
     mabd_arena arena = {0};
     MABD_TRY(mabd_joint_tree_init(allocator, g->sim->model, &g->graph));
+    mabd_redmax_count_springs(g->sim->model, &g->graph.tree);
     lay_out(g, &arena);
     MABD_TRY(mabd_arena_allocate(allocator, &arena));
     lay_out(g, &arena);
@@ -250,21 +288,20 @@ mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_
                          "formulation 'redmax': contacts of shapes are not smooth and have no "
                          "derivatives");
     }
-    for (int32_t i = 0; i < sim->part_count; i++) {
-        if (sim->parts[i].cut_count == 0) continue;
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'redmax': loops have no derivatives");
-    }
-    const mabd_model* m = sim->model;
-    if (m->spring_count + m->ground_count + m->node_count + m->coupling_count > 0) {
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'redmax': springs, ground, nodes and couplings have no "
-                         "derivatives");
-    }
     if (sim->model->piece_count > 0) {
         return mabd_fail(
             error, MABD_ERR_UNAVAILABLE,
             "formulation 'redmax': screws, composites and splines have no derivatives");
+    }
+    for (int32_t i = 0; i < sim->loops.cut_count; i++) {
+        if (!sim->loops.cuts[i].weld) continue;
+        return refuse("laws on the axis of a joint that closes a loop",
+                      "the share of a body behind that joint has no derivatives", error);
+    }
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        if (sim->parts[i].law_count == 0 || sim->parts[i].row_count == 0) continue;
+        return refuse("stops, drives, friction and rigid servos of balls",
+                      "no derivatives beside loops and couplings", error);
     }
     MABD_TRY(check_axes(sim, error));
     for (int32_t i = 0; i < setup->parameter_count; i++) {
@@ -284,6 +321,8 @@ mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_
         g->keeps_stage |= sim->def.integrator == MABD_INTEGRATOR_BDF2 &&
                           (kind == MABD_PARAMETER_FORCE || kind == MABD_PARAMETER_CONTROL);
     }
+    for (int32_t i = 0; i < sim->part_count; i++) g->border_count += sim->parts[i].border_count;
+    g->projects = sim->loops.row_count > 0;
     if (take_memory(g, allocator) != MABD_OK) {
         release(g, allocator);
         return mabd_fail_memory(error, "creating a gradient");
@@ -322,6 +361,7 @@ void mabd_redmax_clear_directions(mabd_redmax_gradient* g) {
     memset(g->product, 0, (size_t)g->parameter_count * sizeof *g->product);
     memset(g->wrench, 0, (size_t)g->sim->link_count * sizeof *g->wrench);
     memset(g->target, 0, bytes), memset(g->last_target, 0, bytes);
+    memset(g->force, 0, (size_t)g->sim->loops.row_count * sizeof *g->force);
     g->has_wrench = false;
 }
 

@@ -106,6 +106,7 @@ void mabd_redmax_push(const mabd_redmax_solve* s, const mabd_redmax_changes* c, 
         if (c->load) F = mabd_sp_add(F, c->load[i]);
         mabd_sp_store(F, sim->up + at18(i));
     }
+    if (s->part->border_count > 0) mabd_redmax_push_motions(s);
     for (int32_t i = end - 1; i >= first; i--) {
         const mabd_redmax_link* link = &sim->links[i];
         mabd_spatial F = mabd_sp_load(sim->up + at18(i)), e = mabd_sp_zero();
@@ -152,6 +153,7 @@ void mabd_redmax_pull_back(const mabd_redmax_solve* s, const mabd_real* z,
             for (int r = 0; r < 6; r++) up[c] += N[MABD_VARIATION * r + c] * w[r];
         }
     }
+    if (s->part->border_count > 0) mabd_redmax_pull_motions(s);
     for (int32_t i = end - 1; i >= first; i--) {
         const int32_t parent = sim->links[i].parent;
         if (parent < 0) continue;

@@ -11,8 +11,10 @@
 // and of a body in its principal frame (R, c), with both moved there: dc = R xi_v, phi = xi_w,
 // dv = R (eta_v + phi x v), d om = eta_w.
 
+#include "formulation/redmax/redmax_springs.h"
 #include "formulation/redmax/redmax_tangent.h"
 #include "rigid/parameter_change.h"
+#include "rigid/row_jacobian.h"
 #include "rigid/user_change.h"
 
 #include <string.h>
@@ -249,12 +251,40 @@ static mabd_real gravity_energy_by(const mabd_redmax_sim* sim, int component) {
     return sum;
 }
 
+/// Forces of springs and ground on the points of a body, link frame.
+typedef struct stored_force {
+    int32_t link;
+    mabd_vec3 sum;
+} stored_force;
+
+static void sum_stored(void* context, int32_t link, mabd_spatial F) {
+    stored_force* own = context;
+    if (link == own->link) own->sum = mabd_v3_add(own->sum, F.v);
+}
+
+// A body that hangs by its centre: its points move against it by minus the centre, and the forces
+// on them are minus the derivatives of the energy.
+static mabd_real free_center_energy_by(const mabd_redmax_sim* sim, int32_t i, int component) {
+    const mabd_redmax_link* link = &sim->links[i];
+    const mabd_model_class* c = &sim->model->classes[sim->model->body_class[link->body]];
+    const mabd_mat3 U =
+        mabd_m3_product(link->principal.R, mabd_m3_transpose(mabd_q_matrix(mabd_q_load(c->axes))));
+    stored_force own = {i, mabd_v3(0, 0, 0)};
+    mabd_redmax_spring_energy_pull(sim, sum_stored, &own);
+    if (sim->model->ground_count > 0) mabd_redmax_ground_energy_pull(sim, sum_stored, &own);
+    return mabd_v3_dot(mabd_m3_column(&U, component), own.sum);
+}
+
 // Derivative of the energy by a parameter at fixed coordinates and rates; moves of frames apart.
 static mabd_real energy_by(const mabd_redmax_gradient* g, int32_t index) {
     const mabd_redmax_sim* sim = g->sim;
     const mabd_model* m = sim->model;
     const mabd_parameter* p = &g->parameters[index];
     if (p->kind == MABD_PARAMETER_GRAVITY) return gravity_energy_by(sim, p->component);
+    if (p->kind == MABD_PARAMETER_GROUND) return mabd_redmax_ground_energy_by(sim, p->component);
+    if (p->kind == MABD_PARAMETER_SPRING) {
+        return mabd_redmax_spring_energy_by(sim, p->index, p->component);
+    }
     if (p->kind >= MABD_PARAMETER_STIFFNESS && p->kind <= MABD_PARAMETER_ARMATURE) {
         return axis_energy_by(sim, p, g->parameter_freedom[index]);
     }
@@ -271,15 +301,29 @@ static mabd_real energy_by(const mabd_redmax_gradient* g, int32_t index) {
         const mabd_vec3 om = mabd_q_rotate(mabd_q_conjugate(s.q), s.omega);
         return mabd_v3_dot(om, mabd_m3_mul(mabd_rigid_inertia_change(c, p->component), om)) / 2;
     }
-    if (sim->links[i].joint < 0) return 0;
+    if (sim->links[i].joint < 0) return free_center_energy_by(sim, i, p->component);
     const mabd_mat3 U = mabd_q_matrix(mabd_q_product(s.q, mabd_q_conjugate(mabd_q_load(c->axes))));
     const mabd_vec3 d = mabd_m3_column(&U, p->component); // the centre moves by d, world
     return c->material.mass *
            (mabd_v3_dot(s.v, mabd_v3_cross(s.omega, d)) - mabd_v3_dot(gravity, d));
 }
 
+/// Where the energy of springs and ground goes.
+typedef struct stored_bar {
+    const mabd_redmax_gradient* g;
+    mabd_real s;
+} stored_bar;
+
+static void add_stored(void* context, int32_t link, mabd_spatial F) {
+    const stored_bar* own = context;
+    own->g->xi[link] = mabd_sp_axpy(-own->s, F, own->g->xi[link]);
+}
+
 static void add_energy(const mabd_redmax_gradient* g, mabd_real s) {
     const mabd_redmax_sim* sim = g->sim;
+    stored_bar stored = {g, s};
+    mabd_redmax_spring_energy_pull(sim, add_stored, &stored);
+    if (sim->model->ground_count > 0) mabd_redmax_ground_energy_pull(sim, add_stored, &stored);
     for (int32_t i = 0; i < sim->link_count; i++) {
         if (sim->links[i].body >= 0) add_body_energy(g, i, s);
     }
@@ -339,6 +383,67 @@ static void add_joint_force(mabd_redmax_gradient* g, int32_t joint, const mabd_r
     g->has_wrench = true;
 }
 
+// ---- forces of cut joints ----------------------------------------------------------------------
+
+// Bars of the turns, in the world, of the sides of a joint by a row with force lambda; returns that
+// of lambda. A slide row pulls along R_a n, a cross row turns about W x U, W = R_b w, U = R_a u.
+static mabd_real row_force_bars(const mabd_joint_view* view, const mabd_row* row, mabd_real lambda,
+                                mabd_vec3 f, mabd_vec3 t, mabd_vec3 turn[2]) {
+    turn[0] = turn[1] = mabd_v3(0, 0, 0);
+    if (row->kind == MABD_ROW_POINT) return mabd_v3_get(f, row->axis);
+    if (row->kind == MABD_ROW_SLIDE) {
+        const mabd_vec3 n = mabd_m3_mul(view->Aa, mabd_m3_column(&view->Fa, row->axis));
+        turn[0] = mabd_v3_scale(lambda, mabd_v3_cross(n, f));
+        return mabd_v3_dot(n, f);
+    }
+    const mabd_rigid_axes x = mabd_rigid_row_axes(view, row);
+    const mabd_vec3 U = mabd_m3_mul(view->Aa, x.u), W = mabd_m3_mul(view->Ab, x.w);
+    turn[0] = mabd_v3_scale(lambda, mabd_v3_cross(U, mabd_v3_cross(t, W)));
+    turn[1] = mabd_v3_scale(lambda, mabd_v3_cross(W, mabd_v3_cross(U, t)));
+    return mabd_v3_dot(mabd_v3_cross(W, U), t);
+}
+
+// A bar of the turn of a side of a joint: of its link, and of the parameters of its axes.
+static void add_side_turn(mabd_redmax_gradient* g, int32_t joint, bool is_b, int32_t link,
+                          mabd_vec3 bar) {
+    const mabd_redmax_sim* sim = g->sim;
+    const mabd_model_joint* own = &sim->model->joints[joint];
+    const mabd_joint_view view = mabd_redmax_view(sim, own);
+    const int32_t body = is_b ? own->b : own->a;
+    mabd_mat3 U = is_b ? view.Ab : view.Aa; // of the user's frame
+    if (link >= 0) {
+        g->xi[link].w = mabd_v3_add(g->xi[link].w, mabd_m3_tmul(sim->world[link].R, bar));
+    }
+    if (body < sim->model->body_count) {
+        const mabd_model_class* c = &sim->model->classes[sim->model->body_class[body]];
+        U = mabd_m3_product(U, mabd_m3_transpose(mabd_q_matrix(mabd_q_load(c->axes))));
+    }
+    for (int32_t k = 0; k < g->parameter_count; k++) {
+        const mabd_parameter* p = &g->parameters[k];
+        if (p->kind != (is_b ? MABD_PARAMETER_AXIS_B : MABD_PARAMETER_AXIS_A)) continue;
+        if (p->index != joint) continue;
+        const mabd_vec3 turn =
+            mabd_rigid_turn_change(g->parameter_count, g->parameters, g->values, k);
+        g->product[k] += mabd_v3_dot(mabd_m3_mul(U, turn), bar);
+    }
+}
+
+static void add_cut_force(mabd_redmax_gradient* g, const mabd_redmax_cut* cut,
+                          const mabd_real* bars) {
+    const mabd_redmax_sim* sim = g->sim;
+    const mabd_model_joint* joint = &sim->model->joints[cut->joint];
+    const mabd_joint_view view = mabd_redmax_view(sim, joint);
+    const mabd_vec3 f = mabd_v3_load(bars), t = mabd_v3_load(bars + 3);
+    for (int32_t r = 0; r < cut->row_count; r++) {
+        const mabd_row* row = &sim->model->row_sets[joint->row_set].rigid[r];
+        mabd_vec3 turn[2];
+        g->force[cut->row_first + r] +=
+            row_force_bars(&view, row, sim->loops.lambda[cut->row_first + r], f, t, turn);
+        add_side_turn(g, cut->joint, false, cut->a, turn[0]);
+        add_side_turn(g, cut->joint, true, cut->b, turn[1]);
+    }
+}
+
 // ---- the whole ---------------------------------------------------------------------------------
 
 void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bars) {
@@ -353,6 +458,10 @@ void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bar
     if (bars->energy != 0) add_energy(g, bars->energy);
     for (int32_t j = 0; bars->forces && j < sim->model->joint_count; j++) {
         if (sim->joint_link[j] >= 0) add_joint_force(g, j, bars->forces + 6 * (size_t)j);
+    }
+    for (int32_t i = 0; bars->forces && i < sim->loops.cut_count; i++) {
+        const mabd_redmax_cut* cut = &sim->loops.cuts[i];
+        add_cut_force(g, cut, bars->forces + 6 * (size_t)cut->joint);
     }
     for (int32_t p = 0; p < sim->part_count; p++) {
         links_back(g, &sim->parts[p], g->directions[0].now);

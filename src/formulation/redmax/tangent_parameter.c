@@ -4,20 +4,25 @@
 // A body:   mass, inertia   dF = dM A - ad(V)'dM V
 //           center          the centre moves by d in the link frame: dM = (0, m d, -m ([d][c] +
 //                           [c][d])), and forces at the centre get the arm d. A body without a
-//                           joint has its link frame at the centre: there all joints and points of
-//                           forces on it move by -d
+//                           joint has its link frame at the centre: there all that the link carries
+//                           moves by -d besides
 //           force           dF = -(c x l, l), l = R'f;   torque dF = -R't
 // Gravity:  acceleration -g of the ground
 // An axis:  dtau = rest - x, k, -x', -x'' by stiffness, rest, damping, armature; a servo: its
 //           gain; a motor: 1
 // A joint:  a shift s of its anchor and a turn t of its axes, in the axes of the joint frame, is
 //           the twist (t, s) of that frame against its body. On the parent it moves the first link
-//           of the string, on the child what the last link carries by the opposite.
+//           of the string, on the child what the last link carries by the opposite. A joint that
+//           is cut changes its rows and the wrenches of their forces (loops.c).
+// Springs, ground: the forces on their points (springs.c, ground.c)
 //
 // The projections of the start state have the first and the last of these (start_pull.c).
 
 #include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_tangent.h"
+
+#include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_springs.h"
 #include "rigid/parameter_change.h"
 #include "scene/signal.h"
 
@@ -152,21 +157,6 @@ static void pass_jointed_center(parameter_view* v, int32_t i, mabd_vec3 d) {
     change_load(v, i, mabd_sp_sub(dF, mabd_sp(moment, df)));
 }
 
-// Points of forces of a free body move by -d against its centre; its joints:
-// mabd_redmax_visit_moves.
-static void pass_free_center(parameter_view* v, int32_t i, mabd_vec3 d) {
-    const mabd_redmax_sim* sim = v->g->sim;
-    const int32_t body = sim->links[i].body;
-    for (int32_t k = sim->body_force[body]; k < sim->body_force[body + 1]; k++) {
-        const mabd_model_force* f = &sim->model->forces[k];
-        const mabd_real s =
-            f->signal ? mabd_signal_over(f->signal, v->s->from, v->s->h, v->s->time) : 1;
-        const mabd_vec3 own = f->body_frame ? f->force : mabd_m3_tmul(sim->world[i].R, f->force);
-        const mabd_vec3 moment = mabd_v3_scale(s, mabd_v3_cross(d, own));
-        change_load(v, i, mabd_sp(moment, mabd_v3(0, 0, 0)));
-    }
-}
-
 // One unit of a component of the centre of the body of a link, link frame.
 static mabd_vec3 center_shift(const mabd_redmax_sim* sim, const mabd_redmax_link* link,
                               int component) {
@@ -178,11 +168,10 @@ static mabd_vec3 center_shift(const mabd_redmax_sim* sim, const mabd_redmax_link
 static void pass_center(parameter_view* v, int32_t i) {
     const mabd_redmax_link* link = &v->g->sim->links[i];
     const mabd_vec3 d = center_shift(v->g->sim, link, v->own->component);
-    if (is_free(link)) {
-        pass_free_center(v, i, d);
-    } else {
-        pass_jointed_center(v, i, d);
-    }
+    pass_jointed_center(v, i, d);
+    if (!is_free(link)) return;
+    const mabd_spatial back = mabd_sp(mabd_v3(0, 0, 0), mabd_v3_scale(-1, d));
+    change_body_side(v, i, back);
 }
 
 static void pass_force(parameter_view* v, int32_t i) {
@@ -365,6 +354,58 @@ void mabd_redmax_visit_moves(const mabd_redmax_gradient* g, int32_t index,
     }
 }
 
+// Twist of the frame of a cut joint against one of its bodies, in the frame of the link, or on the
+// ground in the principal frame of the body.
+static mabd_spatial cut_twist(const mabd_redmax_gradient* g, int32_t index, int32_t link,
+                              bool on_b) {
+    const mabd_redmax_sim* sim = g->sim;
+    const mabd_parameter* own = &g->parameters[index];
+    const mabd_model_joint* joint = &sim->model->joints[own->index];
+    const int32_t body = on_b ? joint->b : joint->a;
+    const mabd_frame* P = link >= 0 ? &sim->links[link].principal : NULL;
+    mabd_vec3 x = mabd_v3_load(on_b ? joint->Xb : joint->Xa); // of the anchor
+    mabd_mat3 U = mabd_m3_identity();                         // from the user's axes
+    if (body < sim->model->body_count) {
+        const mabd_model_class* c = &sim->model->classes[sim->model->body_class[body]];
+        U = mabd_m3_transpose(mabd_q_matrix(mabd_q_load(c->axes)));
+    }
+    if (P) U = mabd_m3_product(P->R, U), x = mabd_v3_add(mabd_m3_mul(P->R, x), P->p);
+    if (own->kind == MABD_PARAMETER_ANCHOR_A || own->kind == MABD_PARAMETER_ANCHOR_B) {
+        return mabd_sp(mabd_v3(0, 0, 0), mabd_m3_mul(U, unit(own->component)));
+    }
+    const mabd_vec3 turn =
+        mabd_m3_mul(U, mabd_rigid_turn_change(g->parameter_count, g->parameters, g->values, index));
+    return mabd_sp(turn, mabd_v3_cross(x, turn));
+}
+
+// Add a change of row number `row` of the part.
+static void change_row(parameter_view* v, int32_t row, mabd_real change) {
+    if (v->back) {
+        if (v->s->row_bars) v->sum += v->s->row_bars[row] * change;
+    } else {
+        v->g->changes.rows[v->s->part->row_first + row] += change;
+    }
+}
+
+static void pass_cut(parameter_view* v, const mabd_redmax_cut* cut) {
+    const mabd_parameter_kind kind = v->own->kind;
+    const bool on_b = kind == MABD_PARAMETER_ANCHOR_B || kind == MABD_PARAMETER_AXIS_B;
+    mabd_real rows[MABD_JOINT_MAX_ROWS];
+    mabd_spatial on[2];
+    const mabd_spatial f = cut_twist(v->g, v->index, on_b ? cut->b : cut->a, on_b);
+    mabd_redmax_move_cut(v->s, cut, on_b, f, rows, on);
+    for (int32_t r = 0; r < cut->row_count; r++) {
+        change_row(v, cut->row_first - v->s->part->row_first + r, rows[r]);
+    }
+    if (cut->a >= 0) change_load(v, cut->a, mabd_sp_scale(-1, on[0]));
+    if (cut->b >= 0) change_load(v, cut->b, mabd_sp_scale(-1, on[1]));
+}
+
+// A load of a spring or of the ground.
+static void add_load(void* context, int32_t link, mabd_spatial F) {
+    change_load(context, link, mabd_sp_scale(-1, F));
+}
+
 static void pass_move(void* context, int32_t link, bool parent_side, mabd_spatial twist) {
     parameter_view* v = context;
     if (parent_side) {
@@ -390,6 +431,7 @@ static void pass_parameter(parameter_view* v) {
     const mabd_redmax_sim* sim = v->g->sim;
     const int32_t part = v->g->parameter_part[v->index];
     const bool motion = v->equation == MABD_EQUATION_STEP;
+    const bool closing = v->equation == MABD_EQUATION_CLOSING;
     if (part >= 0 && &sim->parts[part] != v->s->part) return;
     switch (v->own->kind) {
     case MABD_PARAMETER_MASS:
@@ -398,7 +440,12 @@ static void pass_parameter(parameter_view* v) {
         break;
     case MABD_PARAMETER_CENTER:
         pass_center(v, sim->body_link[v->own->index]);
-        mabd_redmax_visit_moves(v->g, v->index, pass_move, v);
+        break;
+    case MABD_PARAMETER_SPRING:
+        if (motion) mabd_redmax_spring_by(v->s, v->own->index, v->own->component, add_load, v);
+        break;
+    case MABD_PARAMETER_GROUND:
+        if (motion) mabd_redmax_ground_by(v->s, v->own->component, add_load, v);
         break;
     case MABD_PARAMETER_GRAVITY:
         if (motion) pass_gravity(v);
@@ -416,7 +463,7 @@ static void pass_parameter(parameter_view* v) {
         if (motion) pass_axis(v, v->g->parameter_freedom[v->index]);
         break;
     case MABD_PARAMETER_ARMATURE:
-        if (motion || v->equation == MABD_EQUATION_IMPACT)
+        if (motion || closing || v->equation == MABD_EQUATION_IMPACT)
             pass_axis(v, v->g->parameter_freedom[v->index]);
         break;
     case MABD_PARAMETER_CONTROL:
@@ -424,6 +471,7 @@ static void pass_parameter(parameter_view* v) {
         break;
     default:
         mabd_redmax_visit_moves(v->g, v->index, pass_move, v);
+        if (v->g->parameter_cut[v->index]) pass_cut(v, v->g->parameter_cut[v->index]);
         break;
     }
 }

@@ -15,6 +15,7 @@
 #include "formulation/redmax/tangent_law.h"
 
 #include "base/error.h"
+#include "formulation/redmax/redmax_loops.h"
 #include "rigid/linear_pass.h"
 
 static const mabd_redmax_weights by_q = {1, 0, 0}, by_v = {0, 1, 0}, by_a = {0, 0, 1};
@@ -167,6 +168,12 @@ static void pass_row(const mabd_redmax_pass* r, int32_t k, mabd_real* y, mabd_re
 
 // ---- a residual --------------------------------------------------------------------------------
 
+mabd_status mabd_redmax_pass_fail_shared(const mabd_redmax_pass* r) {
+    return mabd_fail(r->error, MABD_ERR_UNAVAILABLE,
+                     "forces that redundant rows of a loop share have no derivatives (t = %g s)",
+                     (double)r->step->time);
+}
+
 mabd_status mabd_redmax_pass_fail(const mabd_redmax_pass* r, mabd_status status) {
     return mabd_fail(r->error, status, "the step has no derivatives (t = %g s)",
                      (double)r->step->time);
@@ -215,6 +222,7 @@ void mabd_redmax_pass_clear_changes(const mabd_redmax_pass* r) {
     memset(c->body_side + first, 0, bytes);
     memset(c->load + first, 0, bytes);
     mabd_redmax_pass_clear(r, c->r);
+    memset(c->rows + r->part->row_first, 0, (size_t)r->part->row_count * sizeof *c->rows);
     c->fall = mabd_v3(0, 0, 0);
 }
 
@@ -223,6 +231,7 @@ void mabd_redmax_pass_wrenches_back(mabd_redmax_pass* r, mabd_real* center) {
     mabd_redmax_gradient* g = r->g;
     if (!g->has_wrench) return;
     mabd_redmax_pull_back(&r->s, NULL, g->wrench);
+    mabd_redmax_add_force_bars(&r->s, g->force + r->part->row_first);
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &g->sim->links[i];
         for (int k = 0; k < link->count; k++) {
@@ -249,19 +258,40 @@ static void enter_rates(mabd_redmax_pass* r, mabd_integrator method, int number,
 }
 
 static mabd_status enter_stage(mabd_redmax_pass* r, mabd_integrator method, int number,
-                               const mabd_real* q, const mabd_axis_branch* branch) {
+                               const mabd_real* q, const mabd_axis_branch* branch,
+                               const mabd_real* force) {
+    const size_t row = (size_t)r->part->row_first, rows = (size_t)r->part->row_count;
     int32_t link;
+    if (rows > 0) memcpy(r->g->sim->loops.force + row, force + row, rows * sizeof *force);
     enter_rates(r, method, number, q);
     mabd_redmax_set_branches(&r->s, branch);
     mabd_redmax_residual(&r->s);
     mabd_redmax_find_forces(&r->s);
-    const mabd_status status =
-        mabd_redmax_factor(&r->s, mabd_redmax_stage_weights(r->s.gamma), &link);
+    mabd_status status = mabd_redmax_factor(&r->s, mabd_redmax_stage_weights(r->s.gamma), &link);
+    if (status == MABD_OK && r->part->border_count > 0) status = mabd_redmax_border_factor(&r->s);
     return status == MABD_OK ? MABD_OK : mabd_redmax_pass_fail(r, status);
 }
 
+// Solve the transposed system of a stage for g->z, which holds its right-hand side, and for the
+// bars of rows.
+static mabd_status solve_back(mabd_redmax_pass* r) {
+    mabd_redmax_gradient* g = r->g;
+    mabd_real *mu = g->mu + r->part->border_first, *force = g->force + r->part->row_first;
+    if (r->part->border_count == 0) {
+        mabd_redmax_apply_transposed(&r->s, g->z, g->z);
+        return MABD_OK;
+    }
+    if (!mabd_redmax_stage_solve_transposed(&r->s, g->z, force, mu)) {
+        return mabd_redmax_pass_fail_shared(r);
+    }
+    memset(force, 0, (size_t)r->part->row_count * sizeof *force);
+    r->s.row_bars = mu;
+    return MABD_OK;
+}
+
 // Back over a stage: bars g->q, v, a -> g->base_q, base_v, centres, targets, parameters.
-static void stage_back(mabd_redmax_pass* r, mabd_redmax_tangent start, mabd_redmax_tangent begin) {
+static mabd_status stage_back(mabd_redmax_pass* r, mabd_redmax_tangent start,
+                              mabd_redmax_tangent begin) {
     mabd_redmax_gradient* g = r->g;
     const mabd_redmax_sim* sim = g->sim;
     const mabd_real gamma = r->s.gamma;
@@ -270,9 +300,10 @@ static void stage_back(mabd_redmax_pass* r, mabd_redmax_tangent start, mabd_redm
         g->base_q[k] = -g->v[k] / gamma, g->base_v[k] = -g->a[k] / gamma;
         g->z[k] = g->q[k] + g->v[k] / gamma;
     }
-    mabd_redmax_apply_transposed(&r->s, g->z, g->z);
+    MABD_TRY(solve_back(r));
     mabd_redmax_split_rows(r);
     mabd_redmax_pull_back(&r->s, g->z, NULL);
+    if (r->s.by_rate) mabd_redmax_add_coupling_bars(&r->s, 1 / gamma, g->base_q);
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &sim->links[i];
         for (int k = 0; k < link->count; k++) {
@@ -288,6 +319,8 @@ static void stage_back(mabd_redmax_pass* r, mabd_redmax_tangent start, mabd_redm
         if (sim->freedoms[k].prescribed) pass_row(r, k, g->hold + k, begin, g->target);
     }
     mabd_redmax_pass_laws(r, start.q);
+    r->s.row_bars = NULL;
+    return MABD_OK;
 }
 
 // Set the target that the parameter of direction i changes; back to zero with value 0.
@@ -306,6 +339,22 @@ void mabd_redmax_pass_parameter(const mabd_redmax_pass* r, int32_t i) {
     const int32_t index = i + g->direction_first;
     if (index < 0) return;
     mabd_redmax_parameter_changes(g, &r->s, MABD_EQUATION_STEP, index, r->step->step);
+}
+
+// Solve the system of a stage for g->q, with the right-hand side in g->z and the changes c.
+static void solve_forward(mabd_redmax_pass* r, const mabd_redmax_changes* c) {
+    mabd_redmax_gradient* g = r->g;
+    mabd_real *y = g->mu + r->part->border_first, *rows = c->rows + r->part->row_first;
+    if (r->part->border_count == 0) {
+        mabd_redmax_apply(&r->s, g->z, g->q);
+        return;
+    }
+    mabd_redmax_add_row_changes(&r->s, c, rows);
+    for (int32_t k = 0; k < r->part->border_count; k++) {
+        y[k] = k < r->part->row_count ? -rows[k] : 0;
+    }
+    mabd_redmax_stage_solve(&r->s, g->z, y);
+    mabd_redmax_pass_copy(r, g->q, g->z);
 }
 
 // Forward over a stage in direction i: g->base_q, base_v -> g->q, v, a.
@@ -330,7 +379,7 @@ static void stage_forward(mabd_redmax_pass* r, int32_t i, mabd_redmax_tangent st
         pass_row(r, k, g->hold + k, begin, g->target);
     }
     mabd_redmax_join_rows(r);
-    mabd_redmax_apply(&r->s, g->z, g->q);
+    solve_forward(r, &c);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         g->v[k] = (g->q[k] - g->base_q[k]) / gamma, g->a[k] = (g->v[k] - g->base_v[k]) / gamma;
     }
@@ -350,63 +399,100 @@ static void clear_stage(const mabd_redmax_pass* r) {
 
 // ---- implicit methods --------------------------------------------------------------------------
 
+// True if a projection onto loops ends a step.
+static bool ends_closed(const mabd_redmax_pass* r) {
+    return r->part->row_count > 0;
+}
+
 mabd_status mabd_redmax_implicit_back(mabd_redmax_pass* r, mabd_integrator method,
                                       mabd_redmax_tangent end, mabd_redmax_tangent start,
                                       mabd_redmax_tangent last, mabd_redmax_tangent begin) {
     mabd_redmax_gradient* g = r->g;
     const bool two = method == MABD_INTEGRATOR_SDIRK2, history = method == MABD_INTEGRATOR_BDF2;
+    const mabd_redmax_tangent own = {g->q, g->v};
     if (two) enter_first_stage(r, method);
-    MABD_TRY(enter_stage(r, method, two, r->end_q, r->end_branch));
-    clear_stage(r);
-    mabd_redmax_pass_clear(r, g->base_theta);
-    pass_settled(r, method, end, begin, g->target);
-    mabd_redmax_pass_end(r, g->sim->q, g->sim->v, end, start);
+    if (ends_closed(r)) {
+        enter_rates(r, method, two, r->end_q);
+        if (two) mabd_redmax_settle_prescribed(&r->s);
+        MABD_TRY(mabd_redmax_closing_back(r, method, end, start));
+        if (two) enter_first_stage(r, method); // the base of the second stage
+        MABD_TRY(enter_stage(r, method, two, r->end_q, r->end_branch, r->end_force));
+    } else {
+        MABD_TRY(enter_stage(r, method, two, r->end_q, r->end_branch, r->end_force));
+        mabd_redmax_pass_clear_node(r, own);
+        mabd_redmax_pass_end(r, g->sim->q, g->sim->v, end, start);
+    }
+    mabd_redmax_pass_clear(r, g->a), mabd_redmax_pass_clear(r, g->base_theta);
+    pass_settled(r, method, own, begin, g->target);
     mabd_redmax_pass_wrenches_back(r, start.q);
-    stage_back(r, start, begin);
+    MABD_TRY(stage_back(r, start, begin));
     pass_base(r, history ? (mabd_real)4 / 3 : 1, start);
     if (history) pass_history(r, start, last);
     if (!two) return MABD_OK;
     clear_stage(r);
     pass_first_stage(r, g->v, g->a, g->stage_theta);
-    MABD_TRY(enter_stage(r, method, 0, r->stage_q, r->stage_branch));
+    MABD_TRY(enter_stage(r, method, 0, r->stage_q, r->stage_branch, r->stage_force));
     mabd_redmax_pass_clear(r, g->base_theta);
     mabd_redmax_pass_theta_rate(r, g->stage_theta, start.q);
-    stage_back(r, start, begin);
+    MABD_TRY(stage_back(r, start, begin));
     pass_base(r, 1, start);
     return MABD_OK;
+}
+
+// One stage in one direction; g->q, v, a get its changes.
+static void direction_forward(mabd_redmax_pass* r, mabd_integrator method, int number, int32_t i,
+                              mabd_redmax_direction* d, mabd_redmax_tangent begin) {
+    const mabd_redmax_gradient* g = r->g;
+    const bool history = method == MABD_INTEGRATOR_BDF2;
+    mabd_redmax_pass_clear(r, g->base_q), mabd_redmax_pass_clear(r, g->base_v);
+    mabd_redmax_pass_clear(r, g->base_theta);
+    pass_base(r, history ? (mabd_real)4 / 3 : 1, d->now);
+    if (history) pass_history(r, d->now, d->last);
+    if (number == 1) pass_first_stage(r, d->stage_v, d->stage_a, d->stage_theta);
+    stage_forward(r, i, d->now, begin);
+}
+
+// The end of the last stage in one direction.
+static void end_forward(mabd_redmax_pass* r, mabd_integrator method, mabd_redmax_direction* d,
+                        mabd_redmax_tangent begin) {
+    const mabd_redmax_gradient* g = r->g;
+    const mabd_redmax_tangent own = {g->q, g->v};
+    pass_settled(r, method, own, begin, g->target);
+    if (ends_closed(r)) {
+        mabd_redmax_pass_copy(r, d->stage_v, g->q), mabd_redmax_pass_copy(r, d->stage_a, g->v);
+        return;
+    }
+    mabd_redmax_pass_clear_node(r, d->fresh);
+    mabd_redmax_pass_end(r, g->sim->q, g->sim->v, d->fresh, d->now);
 }
 
 mabd_status mabd_redmax_implicit_forward(mabd_redmax_pass* r, mabd_integrator method,
                                          mabd_redmax_direction* from, bool halves) {
     mabd_redmax_gradient* g = r->g;
-    const bool two = method == MABD_INTEGRATOR_SDIRK2, history = method == MABD_INTEGRATOR_BDF2;
+    const bool two = method == MABD_INTEGRATOR_SDIRK2;
     for (int number = 0; number <= two; number++) {
         const bool last = number == two;
         if (number == 1) enter_first_stage(r, method);
         MABD_TRY(enter_stage(r, method, number, last ? r->end_q : r->stage_q,
-                             last ? r->end_branch : r->stage_branch));
+                             last ? r->end_branch : r->stage_branch,
+                             last ? r->end_force : r->stage_force));
         for (int32_t i = 0; i < g->direction_count; i++) {
             mabd_redmax_direction* d = &from[i];
             const mabd_redmax_tangent begin = halves ? d->last : d->now;
             mabd_redmax_pass_set_target(r, i, 1);
-            mabd_redmax_pass_clear(r, g->base_q), mabd_redmax_pass_clear(r, g->base_v);
-            mabd_redmax_pass_clear(r, g->base_theta);
-            pass_base(r, history ? (mabd_real)4 / 3 : 1, d->now);
-            if (history) pass_history(r, d->now, d->last);
-            if (number == 1) pass_first_stage(r, d->stage_v, d->stage_a, d->stage_theta);
-            stage_forward(r, i, d->now, begin);
-            if (!last) {
+            direction_forward(r, method, number, i, d, begin);
+            if (last) {
+                end_forward(r, method, d, begin);
+            } else {
                 mabd_redmax_pass_copy(r, d->stage_v, g->v);
                 mabd_redmax_pass_copy(r, d->stage_a, g->a);
                 mabd_redmax_pass_clear(r, d->stage_theta);
                 mabd_redmax_pass_theta_rate(r, d->stage_theta, d->now.q);
-            } else {
-                mabd_redmax_pass_clear_node(r, d->fresh);
-                mabd_redmax_pass_end(r, g->sim->q, g->sim->v, d->fresh, d->now);
-                pass_settled(r, method, d->fresh, begin, g->target);
             }
             mabd_redmax_pass_set_target(r, i, 0);
         }
     }
-    return MABD_OK;
+    if (!ends_closed(r)) return MABD_OK;
+    if (two) mabd_redmax_settle_prescribed(&r->s);
+    return mabd_redmax_closing_forward(r, method, from);
 }

@@ -8,12 +8,16 @@
 //
 //   poses        r(q) = 0               H = dr/dq          Newton's method
 //   velocities   r(q, a) = 0            H = dr/da          linear in the rates, which stand in a
+// Joints that are cut, and couplings, are rows with forces G'lambda in both, C(q) = 0 and c(q, a) =
+// 0, as in a stage and in tangent_closing.c.
+//
 //   state        q, v = a of the links; of a ball omega = J a, J = 1 at the centre of its chart:
 //                d omega = da + (dJ.a) rho
 
 #include "formulation/redmax/redmax_tangent.h"
 
 #include "base/error.h"
+#include "formulation/redmax/redmax_loops.h"
 #include "rigid/parameter_change.h"
 #include "rigid/user_change.h"
 #include "scene/signal.h"
@@ -25,6 +29,8 @@
 /// Change of a coordinate at which the projection ends, and above which a step is shortened [rad].
 #define CLOSE_GOAL  ((mabd_real)1e-13)
 #define CLOSE_LIMIT ((mabd_real)0.5)
+/// Largest error of a row of a loop that is closed [m], [rad].
+#define CLOSE_GAP ((mabd_real)1e-9)
 
 static const mabd_redmax_weights by_q = {1, 0, 0};
 
@@ -117,8 +123,15 @@ static mabd_redmax_solve solve_of(start_run* r, int32_t part) {
                            .force = sim->force,
                            .motor = sim->motor,
                            .from_node = &sim->now,
-                           .pull = &r->pull};
+                           .pull = &r->pull,
+                           .still = true};
     return s;
+}
+
+// Copy the forces of the rows of a part.
+static void copy_forces(const mabd_redmax_solve* s, mabd_real* to, const mabd_real* from) {
+    const size_t first = (size_t)s->part->row_first, count = (size_t)s->part->row_count;
+    if (count > 0) memcpy(to + first, from + first, count * sizeof *to);
 }
 
 static mabd_status fail(const start_run* r) {
@@ -138,7 +151,9 @@ static mabd_status enter_poses(start_run* r, const mabd_redmax_solve* s) {
     r->pull.velocities = false;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) sim->v[k] = sim->a[k] = 0;
     mabd_redmax_residual(s);
-    return mabd_redmax_factor(s, by_q, &link) == MABD_OK ? MABD_OK : fail(r);
+    if (mabd_redmax_factor(s, by_q, &link) != MABD_OK) return fail(r);
+    if (mabd_redmax_border_size(s) == 0) return MABD_OK;
+    return mabd_redmax_border_factor(s) == MABD_OK ? MABD_OK : fail(r);
 }
 
 // One step of Newton's method; *change gets the largest change of a coordinate.
@@ -148,7 +163,11 @@ static mabd_status close_step(start_run* r, const mabd_redmax_solve* s, mabd_rea
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->step[k] = sim->freedoms[k].prescribed ? 0 : -sim->r[k];
     }
-    mabd_redmax_apply(s, sim->step, sim->step);
+    if (mabd_redmax_border_size(s) == 0) {
+        mabd_redmax_apply(s, sim->step, sim->step);
+    } else {
+        mabd_redmax_border_solve(s);
+    }
     *change = 0;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         const mabd_real size = (mabd_real)fabs(sim->step[k]) / sim->freedoms[k].length;
@@ -156,7 +175,19 @@ static mabd_status close_step(start_run* r, const mabd_redmax_solve* s, mabd_rea
     }
     const mabd_real part = *change > CLOSE_LIMIT ? CLOSE_LIMIT / *change : 1;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) sim->q[k] += part * sim->step[k];
+    for (int32_t k = s->part->row_first; k < s->part->row_first + s->part->row_count; k++) {
+        sim->loops.force[k] += part * sim->loops.step[k];
+    }
     return MABD_OK;
+}
+
+// True if the rows of a part are closed at the iterate.
+static bool is_closed(const mabd_redmax_solve* s) {
+    int32_t joint;
+    if (s->part->row_count == 0) return true;
+    mabd_redmax_velocities(s);
+    mabd_redmax_rows(s);
+    return mabd_redmax_largest_gap(s, &joint) <= CLOSE_GAP;
 }
 
 // Move `now` of a part to the coordinates of least distance from the start poses.
@@ -165,6 +196,7 @@ static mabd_status close_part(start_run* r, int32_t part) {
     mabd_redmax_sim* sim = g->sim;
     mabd_redmax_solve s = solve_of(r, part);
     mabd_real change = INFINITY, before = INFINITY;
+    mabd_redmax_take_rows_back(&s);
     mabd_redmax_copy_node(&s, &sim->now, &sim->base);
     s.from_node = &sim->base;
     mabd_redmax_load_node(&s, &sim->base);
@@ -172,12 +204,16 @@ static mabd_status close_part(start_run* r, int32_t part) {
         if (g->parameters[i].kind != MABD_PARAMETER_COORDINATE) continue;
         if (g->parameter_part[i] == part) sim->q[g->parameter_freedom[i]] = g->values[i];
     }
+    for (int32_t k = s.part->row_first; k < s.part->row_first + s.part->row_count; k++) {
+        sim->loops.force[k] = 0;
+    }
     for (int k = 0; k < CLOSE_MAX_ITERATIONS; k++, before = change) {
         MABD_TRY(close_step(r, &s, &change));
         const bool noise = change < (mabd_real)1e-9 && !(change < before / 2); // round-off
         if (change <= CLOSE_GOAL || noise) break;
     }
-    if (!(change < (mabd_real)1e-9)) {
+    copy_forces(&s, sim->loops.start_force, sim->loops.force);
+    if (!(change < (mabd_real)1e-9) || !is_closed(&s)) {
         return mabd_fail(r->error, MABD_ERR_INPUT,
                          "the joints cannot be closed at these parameters");
     }
@@ -188,7 +224,7 @@ static mabd_status close_part(start_run* r, int32_t part) {
 
 // Rates of least distance from the start velocities, in sim->a, at the poses of `now`; the matrix
 // is factored.
-static mabd_status enter_velocities(start_run* r, const mabd_redmax_solve* s, int32_t part) {
+static mabd_status enter_velocities(start_run* r, mabd_redmax_solve* s, int32_t part) {
     const mabd_redmax_gradient* g = r->g;
     mabd_redmax_sim* sim = g->sim;
     r->pull.velocities = true;
@@ -201,12 +237,17 @@ static mabd_status enter_velocities(start_run* r, const mabd_redmax_solve* s, in
         if (g->parameters[i].kind != MABD_PARAMETER_RATE) continue;
         if (g->parameter_part[i] == part) sim->a[g->parameter_freedom[i]] = g->values[i];
     }
-    return mabd_redmax_accelerate(s) == MABD_OK ? MABD_OK : fail(r);
+    if (s->part->row_count > 0) s->gamma = 1, s->by_rate = true; // c(q, a) = 0
+    const mabd_status status = mabd_redmax_accelerate(s);
+    s->by_rate = false;
+    if (status != MABD_OK) return fail(r);
+    if (s->part->cut_count > 0) mabd_redmax_border_derivatives(s);
+    return MABD_OK;
 }
 
 static mabd_status project_part(start_run* r, int32_t part) {
     mabd_redmax_sim* sim = r->g->sim;
-    const mabd_redmax_solve s = solve_of(r, part);
+    mabd_redmax_solve s = solve_of(r, part);
     MABD_TRY(enter_velocities(r, &s, part));
     for (int32_t k = s.part->freedom_first; k < end_of(&s); k++) sim->now.v[k] = sim->a[k];
     return MABD_OK;
@@ -218,8 +259,12 @@ mabd_status mabd_redmax_gradient_begin(void* self, void* work, mabd_error* error
     mabd_status status = MABD_OK;
     mabd_redmax_fill(sim, &g->graph); // the numbers of the model have changed
     mabd_redmax_clear_directions(g);
+    const mabd_model_start* settled = sim->start;
+    sim->start = sim->model->start; // which is closed here
     mabd_redmax_start(sim);
-    MABD_TRY(mabd_redmax_set_state(sim, 0, sim->model->start, true, error));
+    status = mabd_redmax_check_start(sim, error);
+    sim->start = settled;
+    if (status != MABD_OK) return status;
     start_run r = enter(g, error);
     prescribe(&r, MABD_PARAMETER_COORDINATE);
     for (int32_t i = 0; i < sim->part_count && status == MABD_OK; i++) status = close_part(&r, i);
@@ -265,35 +310,60 @@ static void prescribed_back(const mabd_redmax_gradient* g, mabd_parameter_kind k
     }
 }
 
+// Bars of the velocities by the poses and by parameters.
+static void collect(mabd_redmax_gradient* g, const mabd_redmax_solve* s, const mabd_real* z,
+                    mabd_redmax_tangent t) {
+    const mabd_redmax_sim* sim = g->sim;
+    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
+        for (int k = 0; k < sim->links[i].count; k++) {
+            t.q[sim->links[i].first + k] -= mabd_redmax_bar(sim, i, k, by_q, z);
+        }
+    }
+    mabd_redmax_parameter_products(g, s, MABD_EQUATION_VELOCITY, 0, -1, z);
+}
+
 static mabd_status velocities_back(start_run* r, int32_t part) {
     mabd_redmax_gradient* g = r->g;
     const mabd_redmax_sim* sim = g->sim;
     const mabd_redmax_tangent t = g->directions[0].now;
-    const mabd_redmax_solve s = solve_of(r, part);
+    mabd_real* mu = g->mu + sim->parts[part].border_first;
+    mabd_redmax_solve s = solve_of(r, part);
     MABD_TRY(enter_velocities(r, &s, part));
     pass_balls(&s, true, t);
     for (int32_t k = s.part->freedom_first; k < end_of(&s); k++) g->z[k] = t.v[k];
-    mabd_redmax_apply_transposed(&s, g->z, g->z);
-    mabd_redmax_pull_back(&s, g->z, NULL);
-    for (int32_t i = s.part->link_first; i < s.part->link_first + s.part->link_count; i++) {
-        for (int k = 0; k < sim->links[i].count; k++) {
-            t.q[sim->links[i].first + k] -= mabd_redmax_bar(sim, i, k, by_q, g->z);
-        }
+    if (s.part->row_count == 0) {
+        mabd_redmax_apply_transposed(&s, g->z, g->z);
+    } else {
+        mabd_redmax_mass_solve_transposed(&s, g->z, NULL, mu);
     }
+    mabd_redmax_pull_back(&s, g->z, NULL);
+    collect(g, &s, g->z, t);
     placed_back(g, &s);
-    mabd_redmax_parameter_products(g, &s, MABD_EQUATION_VELOCITY, 0, -1, g->z);
     prescribed_back(g, MABD_PARAMETER_RATE, part);
+    if (s.part->row_count == 0) return MABD_OK;
+    mabd_redmax_enter_rows(&s, sim->a);
+    s.row_bars = mu;
+    mabd_redmax_pull_back(&s, NULL, NULL);
+    collect(g, &s, NULL, t);
     return MABD_OK;
 }
 
 static mabd_status poses_back(start_run* r, int32_t part) {
     mabd_redmax_gradient* g = r->g;
     const mabd_redmax_tangent t = g->directions[0].now;
-    const mabd_redmax_solve s = solve_of(r, part);
+    mabd_redmax_solve s = solve_of(r, part);
+    mabd_real* mu = g->mu + s.part->border_first;
     mabd_redmax_load_node(&s, &g->sim->now);
+    mabd_redmax_take_rows_back(&s);
+    copy_forces(&s, g->sim->loops.force, g->sim->loops.start_force);
     MABD_TRY(enter_poses(r, &s));
     for (int32_t k = s.part->freedom_first; k < end_of(&s); k++) g->z[k] = t.q[k];
-    mabd_redmax_apply_transposed(&s, g->z, g->z);
+    if (mabd_redmax_border_size(&s) == 0) {
+        mabd_redmax_apply_transposed(&s, g->z, g->z);
+    } else {
+        mabd_redmax_stage_solve_transposed(&s, g->z, NULL, mu);
+        s.row_bars = mu;
+    }
     mabd_redmax_pull_back(&s, g->z, NULL);
     placed_back(g, &s);
     mabd_redmax_parameter_products(g, &s, MABD_EQUATION_POSE, 0, -1, g->z);
@@ -343,6 +413,7 @@ static void clear_changes(const mabd_redmax_gradient* g, const mabd_redmax_part*
     memset(c->parent_side + first, 0, bytes), memset(c->body_side + first, 0, bytes);
     memset(c->load + first, 0, bytes);
     memset(c->r + freedom, 0, (size_t)part->freedom_count * sizeof *c->r);
+    memset(c->rows + part->row_first, 0, (size_t)part->row_count * sizeof *c->rows);
 }
 
 // Changes of the loads by the placed start state.
@@ -373,7 +444,44 @@ static void solve_forward(mabd_redmax_gradient* g, const mabd_redmax_solve* s,
         if (!g->sim->freedoms[k].prescribed) continue;
         g->z[k] = g->parameters[i].kind == kind && g->parameter_freedom[i] == k;
     }
-    mabd_redmax_apply(s, g->z, out);
+    if (mabd_redmax_border_size(s) == 0) {
+        mabd_redmax_apply(s, g->z, out);
+        return;
+    }
+    mabd_real *y = g->mu + s->part->border_first, *rows = g->directions[i].rows;
+    if (poses) {
+        memcpy(rows + s->part->row_first, c.rows + s->part->row_first,
+               (size_t)s->part->row_count * sizeof *rows);
+        mabd_redmax_add_row_changes(s, &c, rows + s->part->row_first);
+    }
+    for (int32_t k = 0; k < mabd_redmax_border_size(s); k++) {
+        y[k] = k < s->part->row_count ? -rows[s->part->row_first + k] : 0;
+    }
+    if (poses) {
+        mabd_redmax_stage_solve(s, g->z, y);
+    } else {
+        mabd_redmax_mass_solve(s, g->z, y);
+    }
+    memcpy(out + s->part->freedom_first, g->z + s->part->freedom_first,
+           (size_t)s->part->freedom_count * sizeof *out);
+}
+
+// Rows of velocities, without the change of the rates: directions -> rows.
+static void rows_forward(mabd_redmax_gradient* g, mabd_redmax_solve* s) {
+    const size_t row = (size_t)s->part->row_first;
+    if (s->part->row_count == 0) return;
+    mabd_redmax_enter_rows(s, g->sim->a);
+    for (int32_t i = 0; i < g->parameter_count; i++) {
+        const mabd_redmax_direction* d = &g->directions[i];
+        clear_changes(g, s->part);
+        mabd_redmax_parameter_changes(g, s, MABD_EQUATION_VELOCITY, i, 0);
+        mabd_redmax_changes c = g->changes;
+        c.q = d->now.q;
+        mabd_redmax_push(s, &c, g->z, NULL);
+        memcpy(d->rows + row, c.rows + row, (size_t)s->part->row_count * sizeof *c.rows);
+        mabd_redmax_add_row_changes(s, &c, d->rows + row);
+    }
+    s->by_rate = false;
 }
 
 static void user_forward(const mabd_redmax_gradient* g, int32_t i, const mabd_real* start) {
@@ -395,9 +503,11 @@ static void user_forward(const mabd_redmax_gradient* g, int32_t i, const mabd_re
 
 static mabd_status part_forward(start_run* r, int32_t part, const mabd_real* start) {
     mabd_redmax_gradient* g = r->g;
-    const mabd_redmax_solve s = solve_of(r, part);
+    mabd_redmax_solve s = solve_of(r, part);
     prescribe(r, MABD_PARAMETER_COORDINATE);
     mabd_redmax_load_node(&s, &g->sim->now);
+    mabd_redmax_take_rows_back(&s);
+    copy_forces(&s, g->sim->loops.force, g->sim->loops.start_force);
     MABD_TRY(enter_poses(r, &s));
     for (int32_t i = 0; i < g->parameter_count; i++) {
         user_forward(g, i, start);
@@ -405,6 +515,8 @@ static mabd_status part_forward(start_run* r, int32_t part, const mabd_real* sta
     }
     prescribe(r, MABD_PARAMETER_RATE);
     MABD_TRY(enter_velocities(r, &s, part));
+    rows_forward(g, &s);
+    if (s.part->row_count > 0) MABD_TRY(enter_velocities(r, &s, part));
     for (int32_t i = 0; i < g->parameter_count; i++) {
         const mabd_redmax_tangent t = g->directions[i].now;
         user_forward(g, i, start);

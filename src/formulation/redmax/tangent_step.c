@@ -13,32 +13,60 @@
 static mabd_status method_back(mabd_redmax_pass* r, mabd_integrator method, mabd_redmax_tangent end,
                                mabd_redmax_tangent start, mabd_redmax_tangent last,
                                mabd_redmax_tangent begin) {
-    if (method == MABD_INTEGRATOR_SEMI_IMPLICIT)
-        return mabd_redmax_explicit_back(r, end, start, begin);
-    return mabd_redmax_implicit_back(r, method, end, start, last, begin);
+    r->s.rows_known = true;
+    const mabd_status status = method == MABD_INTEGRATOR_SEMI_IMPLICIT
+                                   ? mabd_redmax_explicit_back(r, end, start, begin)
+                                   : mabd_redmax_implicit_back(r, method, end, start, last, begin);
+    r->s.rows_known = false;
+    return status;
 }
 
 static mabd_status method_forward(mabd_redmax_pass* r, mabd_integrator method, bool halves) {
     mabd_redmax_direction* d = r->g->directions;
-    if (method == MABD_INTEGRATOR_SEMI_IMPLICIT) return mabd_redmax_explicit_forward(r, d, halves);
-    return mabd_redmax_implicit_forward(r, method, d, halves);
+    r->s.rows_known = true;
+    const mabd_status status = method == MABD_INTEGRATOR_SEMI_IMPLICIT
+                                   ? mabd_redmax_explicit_forward(r, d, halves)
+                                   : mabd_redmax_implicit_forward(r, method, d, halves);
+    r->s.rows_known = false;
+    return status;
+}
+
+// Stages that the simulation itself has taken.
+static void use_own_stages(mabd_redmax_pass* r) {
+    const mabd_redmax_sim* sim = r->g->sim;
+    r->stage_q = sim->stage_q, r->end_q = sim->end_q;
+    r->stage_force = sim->loops.stage_force, r->end_force = sim->loops.end_force;
+    r->stage_branch = sim->stage_branch, r->end_branch = r->g->branch;
+}
+
+// Rows that the stages of the step on the tape did without.
+static void take_left_out(const mabd_redmax_pass* r) {
+    const size_t first = (size_t)r->part->row_first, count = (size_t)r->part->row_count;
+    bool* to = r->g->sim->loops.left_out + first;
+    if (count > 0) memcpy(to, r->after.left_out + first, count * sizeof *to);
 }
 
 // Coordinates of the stages: from the tape, or taken again.
 static mabd_status find_stages(mabd_redmax_pass* r, mabd_integrator method) {
     mabd_redmax_sim* sim = r->g->sim;
-    r->stage_q = sim->stage_q, r->end_q = sim->end_q;
-    r->stage_branch = sim->stage_branch, r->end_branch = r->g->branch;
+    use_own_stages(r);
     if (method == MABD_INTEGRATOR_SEMI_IMPLICIT) return MABD_OK;
     const bool two = method == MABD_INTEGRATOR_SDIRK2;
     if (!r->after.node.q || (two && !r->after.stage_q) || r->impact) {
         mabd_redmax_begin_branches(&r->s, r->step->time);
+        mabd_redmax_load_forces(&r->s);
         const mabd_status status = mabd_redmax_advance(&r->s, method, true, &sim->next);
         mabd_redmax_copy_branches(&r->s, r->g->branch);
         return status == MABD_OK ? MABD_OK : mabd_redmax_pass_fail(r, status);
     }
     r->stage_branch = r->after.stage_branch, r->end_branch = r->after.branch;
-    if (r->after.stage_q) r->stage_q = r->after.stage_q;
+    r->end_force = r->after.lambda;
+    take_left_out(r);
+    if (r->after.stage_q) r->stage_q = r->after.stage_q, r->stage_force = r->after.stage_lambda;
+    if (r->after.end_q) {
+        r->end_q = r->after.end_q;
+        return MABD_OK;
+    }
     mabd_redmax_pass_copy(r, sim->end_q, r->after.node.q);
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &sim->links[i];
@@ -65,6 +93,7 @@ static mabd_status reach_part(mabd_redmax_pass* r, mabd_integrator method, int32
     int32_t done = 0;
     mabd_redmax_begin_branches(&r->s, r->step->time);
     mabd_redmax_copy_node(&r->s, &sim->now, &sim->base);
+    mabd_redmax_load_forces(&r->s);
     for (int32_t k = 0; k <= last; k++) {
         set_part(r, done, r->g->sizes[k]);
         const mabd_status status = mabd_redmax_advance(&r->s, method, true, &sim->next);
@@ -78,8 +107,7 @@ static mabd_status reach_part(mabd_redmax_pass* r, mabd_integrator method, int32
 
 // Find the sizes of the parts of a divided step by dividing it again.
 static mabd_status find_sizes(mabd_redmax_pass* r, int32_t* count) {
-    r->stage_q = r->g->sim->stage_q, r->end_q = r->g->sim->end_q;
-    r->stage_branch = r->g->sim->stage_branch, r->end_branch = r->g->branch;
+    use_own_stages(r);
     mabd_redmax_begin_branches(&r->s, r->step->time);
     r->s.sizes = r->g->sizes;
     const mabd_status status = mabd_redmax_divide(&r->s, r->step->time);

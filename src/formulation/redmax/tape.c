@@ -2,7 +2,8 @@
 // The tape of a run: one record per state.
 //
 // A record holds coordinates and rates, the coordinates of balls in the chart of the step, those of
-// the first of two stages where the integrator has two, the targets of the step, the applied forces
+// the first of two stages where the integrator has two, the forces of rows, the end of the last
+// stage where a projection may follow, the targets of the step, the applied forces
 // if forces are parameters, the wrenches of joints if losses have them, and how each part took the
 // step. Rates, accelerations, wrenches and factors of the stages are computed again, to the bit.
 // The step that starts bdf2, and steps in parts, are taken again from the record before; bdf2 keeps
@@ -18,6 +19,7 @@ static mabd_redmax_record lay_out(const mabd_redmax_gradient* g, mabd_arena* are
     const size_t bodies = (size_t)sim->model->body_count, real = sizeof(mabd_real);
     const size_t freedoms = (size_t)sim->freedom_count, balls = (size_t)sim->ball_count;
     const size_t parts = (size_t)sim->part_count, laws = (size_t)sim->law_count;
+    const size_t rows = (size_t)sim->loops.row_count;
     mabd_redmax_record r;
     memset(&r, 0, sizeof r);
     r.node.q = mabd_arena_take(arena, freedoms, real);
@@ -25,12 +27,18 @@ static mabd_redmax_record lay_out(const mabd_redmax_gradient* g, mabd_arena* are
     r.node.turn = mabd_arena_take(arena, 4 * balls, real);
     r.node.theta = mabd_arena_take(arena, 3 * balls, real);
     r.ball_q = mabd_arena_take(arena, 3 * balls, real);
-    if (g->keeps_stage) r.stage_q = mabd_arena_take(arena, freedoms, real);
+    r.lambda = mabd_arena_take(arena, rows, real);
+    if (rows > 0) r.end_q = mabd_arena_take(arena, freedoms, real);
+    if (g->keeps_stage) {
+        r.stage_q = mabd_arena_take(arena, freedoms, real);
+        r.stage_lambda = mabd_arena_take(arena, rows, real);
+    }
     r.target = mabd_arena_take(arena, sim->inputs.count, real);
     if (g->keeps_applied) r.applied = mabd_arena_take(arena, 6 * bodies, real);
     if (g->keeps_wrench) r.wrench = mabd_arena_take(arena, 6 * (size_t)sim->link_count, real);
     r.peak = mabd_arena_take(arena, parts, real);
     r.target_set = mabd_arena_take(arena, sim->inputs.count, sizeof *r.target_set);
+    r.left_out = mabd_arena_take(arena, rows, sizeof *r.left_out);
     r.taken = mabd_arena_take(arena, parts, sizeof *r.taken);
     r.divided = mabd_arena_take(arena, parts, sizeof *r.divided);
     r.impact = mabd_arena_take(arena, parts, sizeof *r.impact);
@@ -84,12 +92,23 @@ static void set_branches(mabd_redmax_sim* sim, bool known) {
     }
 }
 
+static void write_forces(const mabd_redmax_sim* sim, const mabd_redmax_record* r) {
+    const size_t freedoms = (size_t)sim->freedom_count * sizeof *r->end_q;
+    const size_t rows = (size_t)sim->loops.row_count * sizeof *r->lambda;
+    if (r->end_q) memcpy(r->end_q, sim->end_q, freedoms);
+    if (rows == 0) return;
+    memcpy(r->left_out, sim->loops.left_out, (size_t)sim->loops.row_count * sizeof *r->left_out);
+    memcpy(r->lambda, sim->loops.lambda, rows);
+    if (r->stage_lambda) memcpy(r->stage_lambda, sim->loops.stage_force, rows);
+}
+
 void mabd_redmax_tape_write(const void* self, const void* work, void* bytes) {
     const mabd_redmax_sim* sim = self;
     const mabd_redmax_record r = mabd_redmax_record_at(work, bytes);
     const size_t bodies = (size_t)sim->model->body_count, inputs = sim->inputs.count;
     copy_node(sim, &sim->now, &r.node);
     write_balls(sim, r.ball_q);
+    write_forces(sim, &r);
     if (r.stage_q) {
         memcpy(r.stage_q, sim->stage_q, (size_t)sim->freedom_count * sizeof *r.stage_q);
     }
@@ -116,6 +135,7 @@ bool mabd_redmax_tape_read(void* self, const void* work, const void* bytes, mabd
     if (r.wrench) memcpy(sim->wrench, r.wrench, 6 * (size_t)sim->link_count * sizeof *r.wrench);
     memcpy(sim->inputs.target, r.target, inputs * sizeof *r.target);
     memcpy(sim->inputs.target_set, r.target_set, inputs * sizeof *r.target_set);
+    memcpy(sim->loops.lambda, r.lambda, (size_t)sim->loops.row_count * sizeof *r.lambda);
     sim->time = time, sim->placed = false;
     for (int32_t i = 0; i < sim->part_count; i++) {
         rough |= r.divided[i] || r.impact[i] || r.rough[i];
@@ -131,8 +151,10 @@ mabd_redmax_saved mabd_redmax_enter(mabd_redmax_sim* sim, const mabd_redmax_reco
                                      .inputs = sim->inputs,
                                      .branch = sim->branch,
                                      .has_branches = has_branches(sim),
+                                     .lambda = sim->loops.lambda,
                                      .time = sim->time};
     sim->now = before->node, sim->placed = false;
+    sim->loops.lambda = before->lambda;
     if (last->node.q) sim->last = last->node;
     sim->inputs.target = after->target, sim->inputs.target_set = after->target_set;
     sim->inputs.last_target = before->target, sim->inputs.last_set = before->target_set;
@@ -146,6 +168,7 @@ mabd_redmax_saved mabd_redmax_enter(mabd_redmax_sim* sim, const mabd_redmax_reco
 
 void mabd_redmax_leave(mabd_redmax_sim* sim, const mabd_redmax_saved* saved) {
     sim->now = saved->now, sim->last = saved->last;
+    sim->loops.lambda = saved->lambda;
     sim->inputs = saved->inputs;
     sim->branch = saved->branch;
     set_branches(sim, saved->has_branches);

@@ -93,7 +93,7 @@ Test(gradient_parameters, values_and_units_are_those_of_the_scene) {
 static void expect_refused(const mabd_model* model, mabd_parameter p, const char* part) {
     mabd_error error = {0};
     const mabd_status status = mabd_parameter_check(model, 10, &p, &error);
-    cr_expect_eq(status, p.kind == MABD_PARAMETER_SPRING ? MABD_ERR_UNAVAILABLE : MABD_ERR_INPUT);
+    cr_expect_eq(status, p.kind == MABD_PARAMETER_SPLINE ? MABD_ERR_UNAVAILABLE : MABD_ERR_INPUT);
     cr_expect(strstr(error.text, part) != NULL, "'%s' lacks '%s'", error.text, part);
 }
 
@@ -108,7 +108,9 @@ Test(gradient_parameters, what_a_model_lacks_is_refused_by_name) {
     expect_refused(model, make(MABD_PARAMETER_RATE, 0, 9, 0), "no free axis of that number");
     expect_refused(model, make(MABD_PARAMETER_STIFFNESS, 2, MABD_AXIS_RY, 0), "no spring");
     expect_refused(model, make(MABD_PARAMETER_CONTROL, 2, 0, 0), "no control 2; the scene has 2");
-    expect_refused(model, make(MABD_PARAMETER_SPRING, 0, 0, 0), "spring");
+    expect_refused(model, make(MABD_PARAMETER_SPLINE, 0, 0, 0), "spline");
+    expect_refused(model, make(MABD_PARAMETER_SPRING, 0, 0, 0), "no spring 0");
+    expect_refused(model, make(MABD_PARAMETER_GROUND, 0, 0, 0), "no ground");
     expect_refused(model, make(MABD_PARAMETER_COUNT, 0, 0, 0), "no kind");
     mabd_parameter p = make(MABD_PARAMETER_CONTROL, 0, 0, 0);
     p.last = 11;

@@ -158,7 +158,8 @@ static const struct {
     {"{\"terms\": [], \"parameters\": [{\"of\": \"mass\"}]}", 1, 30, "it needs 'name'"},
     {"{\"terms\": [], \"parameters\": [{\"of\": \"mass\", \"name\": \"wall\"}]}", 1, 30,
      "'wall' is fixed"},
-    {"{\"terms\": [], \"parameters\": [{\"of\": \"spring\"}]}", 1, 30, "no such thing"},
+    {"{\"terms\": [], \"parameters\": [{\"of\": \"spring\"}]}", 1, 30, "there is no spring 0"},
+    {"{\"terms\": [], \"parameters\": [{\"of\": \"ground\"}]}", 1, 30, "the scene has no ground"},
     {"{\"terms\": [], \"parameters\": [{\"of\": \"mass\", \"name\": \"ball\","
      " \"lower\": 3, \"upper\": 1}]}",
      1, 30, "lower bound 3 is above the upper one, 1"},

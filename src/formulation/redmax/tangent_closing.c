@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Derivatives of the projection onto loops that ends a step (closing.c), in both directions.
+//
+// With the still residual m(q, x, y) = M(q) x - G'y, x the change and y its forces, each correction
+// of a pose, from q to q + x, and the last one of the rates, from v to v + x, solve
+//
+//   pose    m(q, x, y) = 0,   C(q) + c(q, x) = 0
+//   rates   m(q, x, y) = 0,   c(q, v + x) = 0          c(q, w) = G(q) w + what scripts move
+//
+// where scripts rest in the first. m is the residual of the tree at rates 0 and accelerations x
+// with nothing but inertia and the forces y of rows, and c the rows as rates at w: so both have the
+// derivatives of any residual. Methods that hold poses correct poses alone, and hardly ever. Going
+// back with bars on q + x and v + x, each correction takes one factor, one transposed solve
+// M'z + G'mu = x-bar, -Gz = 0, and two sweeps:
+//
+//   q-bar -= (dm/dq)'z + (dC/dq + dc/dq)'mu        v-bar -= G'mu
+
+#include "formulation/redmax/redmax_pass.h"
+
+#include "formulation/redmax/redmax_loops.h"
+
+static const mabd_redmax_weights by_q = {1, 0, 0}, by_v = {0, 1, 0};
+
+// ---- the still tree ----------------------------------------------------------------------------
+
+/// The simulation as it is outside of the projection.
+typedef struct kept_sim {
+    mabd_redmax_solve s;
+    const mabd_model* model;
+    mabd_redmax_freedom* freedoms;
+    int32_t* body_force;
+    bool has_applied;
+} kept_sim;
+
+// Leave nothing but inertia.
+static kept_sim enter(mabd_redmax_pass* r) {
+    mabd_redmax_gradient* g = r->g;
+    mabd_redmax_sim* sim = g->sim;
+    const kept_sim kept = {r->s, sim->model, sim->freedoms, sim->body_force,
+                           sim->inputs.has_applied};
+    g->still = *sim->model;
+    memset(g->still.gravity, 0, sizeof g->still.gravity);
+    g->still.ground_count = 0;
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        mabd_redmax_freedom* f = &g->still_freedoms[k];
+        *f = sim->freedoms[k];
+        f->k = f->d = f->push = 0;
+        sim->guard_force[k] = sim->guard_motor[k] = 0;
+    }
+    sim->model = &g->still, sim->freedoms = g->still_freedoms;
+    sim->body_force = g->still_force, sim->inputs.has_applied = false;
+    r->s.force = sim->guard_force, r->s.motor = sim->guard_motor;
+    r->s.wind = mabd_v3(0, 0, 0), r->s.still = true;
+    r->s.time = r->s.from + r->s.h;
+    return kept;
+}
+
+static void leave(mabd_redmax_pass* r, const kept_sim* kept) {
+    mabd_redmax_sim* sim = r->g->sim;
+    sim->model = kept->model, sim->freedoms = kept->freedoms;
+    sim->body_force = kept->body_force, sim->inputs.has_applied = kept->has_applied;
+    r->s = kept->s;
+}
+
+static mabd_real* way_at(const mabd_redmax_pass* r, int32_t i) {
+    return r->g->way + (size_t)i * (size_t)r->part->freedom_count;
+}
+
+// Project again, from sim->q and sim->v: g->way, closed_q, closed_v, open_v.
+static mabd_status find_way(mabd_redmax_pass* r, mabd_integrator method, int32_t* count) {
+    mabd_redmax_gradient* g = r->g;
+    mabd_redmax_solve s = r->s;
+    s.time = s.from + s.h;
+    s.way = g->way, s.way_count = count;
+    mabd_redmax_pass_copy(r, g->open_v, g->sim->v);
+    const mabd_status status =
+        mabd_redmax_holds_poses(method) ? mabd_redmax_close_poses(&s) : mabd_redmax_close_loops(&s);
+    mabd_redmax_pass_copy(r, g->closed_q, g->sim->q);
+    mabd_redmax_pass_copy(r, g->closed_v, g->sim->v);
+    return status == MABD_OK ? MABD_OK : mabd_redmax_pass_fail(r, status);
+}
+
+// ---- one correction ----------------------------------------------------------------------------
+
+/// One correction: number -1 is that of the rates.
+static void place(mabd_redmax_pass* r, int32_t number) {
+    mabd_redmax_gradient* g = r->g;
+    const mabd_real* q = number < 0 ? g->closed_q : way_at(r, number) - r->part->freedom_first;
+    mabd_redmax_pass_copy(r, g->sim->q, q);
+}
+
+// Find the change x of a correction again; it goes to sim->a.
+static mabd_status find_change(mabd_redmax_pass* r, int32_t number) {
+    mabd_redmax_gradient* g = r->g;
+    mabd_redmax_sim* sim = g->sim;
+    const size_t row = (size_t)r->part->row_first;
+    place(r, number);
+    mabd_redmax_pass_copy(r, sim->v, g->open_v);
+    mabd_redmax_pass_clear(r, sim->a);
+    r->s.by_rate = number < 0, r->s.rests = false;
+    const mabd_status status = mabd_redmax_find_correction(&r->s);
+    if (status != MABD_OK) return mabd_redmax_pass_fail(r, status);
+    mabd_redmax_pass_copy(r, sim->a, sim->step);
+    memcpy(sim->loops.force + row, sim->loops.step + row,
+           (size_t)r->part->row_count * sizeof *sim->loops.force);
+    return MABD_OK;
+}
+
+// The residual m of a correction and its derivatives, and C where a pose is corrected; the mass
+// matrix is factored.
+static void enter_residual(mabd_redmax_pass* r, int32_t number) {
+    mabd_redmax_sim* sim = r->g->sim;
+    place(r, number);
+    mabd_redmax_pass_clear(r, sim->v);
+    r->s.by_rate = false;
+    mabd_redmax_residual(&r->s);
+    if (r->part->cut_count > 0) mabd_redmax_border_derivatives(&r->s);
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        if (sim->links[i].ball >= 0 && sim->links[i].laws) mabd_redmax_ball_derivatives(&r->s, i);
+    }
+}
+
+// The rows c of a correction at their rates.
+static void enter_rows(mabd_redmax_pass* r, int32_t number) {
+    mabd_redmax_gradient* g = r->g;
+    r->s.rests = number >= 0;
+    mabd_redmax_enter_rows(&r->s, number < 0 ? g->closed_v : g->sim->a);
+    r->s.rests = false;
+}
+
+// ---- backwards ---------------------------------------------------------------------------------
+
+// Subtract the bars of a sweep from g->q, and with `rates` from g->v.
+static void collect(mabd_redmax_pass* r, const mabd_real* z, bool rates, mabd_real* center) {
+    mabd_redmax_gradient* g = r->g;
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &g->sim->links[i];
+        for (int k = 0; k < link->count; k++) {
+            g->q[link->first + k] -= mabd_redmax_bar(g->sim, i, k, by_q, z);
+            if (rates) g->v[link->first + k] -= mabd_redmax_bar(g->sim, i, k, by_v, z);
+        }
+    }
+    mabd_redmax_pass_centers_back(r, -1, z, center);
+    mabd_redmax_parameter_products(g, &r->s, MABD_EQUATION_CLOSING, r->step->step, -1, z);
+}
+
+// Back over one correction: bars of its end in g->q, or in g->v, become those of its start.
+static mabd_status correction_back(mabd_redmax_pass* r, int32_t number, mabd_real* center) {
+    mabd_redmax_gradient* g = r->g;
+    const bool rates = number < 0;
+    mabd_real* mu = g->mu + r->part->border_first;
+    MABD_TRY(find_change(r, number));
+    enter_residual(r, number);
+    mabd_redmax_pass_copy(r, g->z, rates ? g->v : g->q);
+    mabd_redmax_mass_solve_transposed(&r->s, g->z, NULL, mu);
+    r->s.row_bars = rates ? NULL : mu;
+    mabd_redmax_pull_back(&r->s, g->z, NULL);
+    collect(r, g->z, false, center);
+    if (!rates) mabd_redmax_add_coupling_bars(&r->s, -1, g->q);
+    enter_rows(r, number);
+    r->s.row_bars = mu;
+    mabd_redmax_pull_back(&r->s, NULL, NULL);
+    collect(r, NULL, rates, center);
+    if (rates) mabd_redmax_add_coupling_bars(&r->s, -1, g->v);
+    r->s.row_bars = NULL;
+    return MABD_OK;
+}
+
+mabd_status mabd_redmax_closing_back(mabd_redmax_pass* r, mabd_integrator method,
+                                     mabd_redmax_tangent end, mabd_redmax_tangent start) {
+    mabd_redmax_gradient* g = r->g;
+    const bool rates = !mabd_redmax_holds_poses(method);
+    int32_t count = 0;
+    mabd_status status = find_way(r, method, &count);
+    if (status != MABD_OK) return status;
+    mabd_redmax_pass_clear(r, g->q), mabd_redmax_pass_clear(r, g->v);
+    mabd_redmax_pass_end(r, g->closed_q, g->closed_v, end, start);
+    if (!rates && count == 0) return MABD_OK;
+    const kept_sim kept = enter(r);
+    if (rates) status = correction_back(r, -1, start.q);
+    for (int32_t k = count - 1; k >= 0 && status == MABD_OK; k--) {
+        status = correction_back(r, k, start.q);
+    }
+    leave(r, &kept);
+    return status;
+}
+
+// ---- forward -----------------------------------------------------------------------------------
+
+// Changes in direction i, of q and of rates v (null = none), of an equation that has been entered.
+static mabd_redmax_changes push(mabd_redmax_pass* r, int32_t i, mabd_redmax_direction* d,
+                                mabd_real* v) {
+    mabd_redmax_gradient* g = r->g;
+    const int32_t index = i + g->direction_first;
+    mabd_redmax_pass_clear_changes(r);
+    if (index >= 0) {
+        mabd_redmax_parameter_changes(g, &r->s, MABD_EQUATION_CLOSING, index, r->step->step);
+    }
+    mabd_redmax_pass_centers_forward(r, d->now.q);
+    mabd_redmax_changes c = g->changes;
+    c.q = d->stage_v, c.v = v;
+    mabd_redmax_push(&r->s, &c, g->z, NULL);
+    return c;
+}
+
+// The rows c of a correction in all directions.
+static void rows_forward(mabd_redmax_pass* r, int32_t number, mabd_redmax_direction* from) {
+    const size_t row = (size_t)r->part->row_first, rows = (size_t)r->part->row_count;
+    enter_rows(r, number);
+    for (int32_t i = 0; i < r->g->direction_count; i++) {
+        mabd_redmax_direction* d = &from[i];
+        const mabd_redmax_changes c = push(r, i, d, number < 0 ? d->stage_a : NULL);
+        memcpy(d->rows + row, c.rows + row, rows * sizeof *c.rows);
+        mabd_redmax_add_row_changes(&r->s, &c, d->rows + row);
+    }
+}
+
+static mabd_status correction_forward(mabd_redmax_pass* r, int32_t number,
+                                      mabd_redmax_direction* from) {
+    mabd_redmax_gradient* g = r->g;
+    const size_t row = (size_t)r->part->row_first;
+    MABD_TRY(find_change(r, number));
+    rows_forward(r, number, from);
+    enter_residual(r, number);
+    for (int32_t i = 0; i < g->direction_count; i++) {
+        mabd_redmax_direction* d = &from[i];
+        const mabd_redmax_changes c = push(r, i, d, NULL);
+        mabd_real* to = number < 0 ? d->stage_a : d->stage_v;
+        if (number >= 0) mabd_redmax_add_row_changes(&r->s, &c, c.rows + row);
+        for (int32_t k = 0; k < r->part->row_count; k++) {
+            const mabd_real own = number < 0 ? 0 : c.rows[row + (size_t)k];
+            d->rows[row + (size_t)k] = -d->rows[row + (size_t)k] - own;
+        }
+        for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+            g->z[k] = g->sim->freedoms[k].prescribed ? 0 : -g->z[k];
+        }
+        mabd_redmax_mass_solve(&r->s, g->z, d->rows + row);
+        for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+            to[k] += g->z[k];
+        }
+    }
+    return MABD_OK;
+}
+
+mabd_status mabd_redmax_closing_forward(mabd_redmax_pass* r, mabd_integrator method,
+                                        mabd_redmax_direction* from) {
+    mabd_redmax_gradient* g = r->g;
+    const bool rates = !mabd_redmax_holds_poses(method);
+    int32_t count = 0;
+    MABD_TRY(find_way(r, method, &count));
+    const kept_sim kept = enter(r);
+    mabd_status status = MABD_OK;
+    for (int32_t k = 0; k < count && status == MABD_OK; k++) {
+        status = correction_forward(r, k, from);
+    }
+    if (rates && status == MABD_OK) status = correction_forward(r, -1, from);
+    leave(r, &kept);
+    for (int32_t i = 0; i < g->direction_count; i++) {
+        mabd_redmax_direction* d = &from[i];
+        mabd_redmax_pass_copy(r, g->q, d->stage_v), mabd_redmax_pass_copy(r, g->v, d->stage_a);
+        mabd_redmax_pass_clear_node(r, d->fresh);
+        mabd_redmax_pass_end(r, g->closed_q, g->closed_v, d->fresh, d->now);
+    }
+    return status;
+}
