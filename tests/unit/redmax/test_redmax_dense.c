@@ -18,7 +18,7 @@ static redmax_case make(uint64_t seed) {
 
 static void draw(redmax_case* c) {
     redmax_case_draw(c, (mabd_real)0.1);
-    c->inside->parts[0].lean = false; // keeps all motions of links
+    c->inside->parts[0].structure.lean = false; // keeps all motions of links
     mabd_redmax_residual(&c->solve);
 }
 
