@@ -44,6 +44,8 @@ Test(frame_exp, agrees_with_the_printed_exponential_and_logarithm) {
         mabd_sp(mabd_v3(1.1157, -0.9257, 2.7242), mabd_v3(1.3245, -0.6727, 0.3156));
     const mabd_frame E = frame_of(rows), out = mabd_frame_exp(phi);
     const mabd_spatial back = mabd_frame_log(&E);
+    printf("exp %.1e, log %.1e\n", fmax(apart(out.R, E.R), size_of(mabd_v3_sub(out.p, E.p))),
+           fmax(size_of(mabd_v3_sub(back.w, phi.w)), size_of(mabd_v3_sub(back.v, phi.v))));
     cr_expect(lt(dbl, fabs(mabd_v3_norm(phi.w) - 3.086), 5e-4));
     cr_expect(lt(dbl, apart(out.R, E.R), 2 * DIGITS)); // of both sides
     cr_expect(lt(dbl, size_of(mabd_v3_sub(out.p, E.p)), 2 * DIGITS));
@@ -65,8 +67,9 @@ Test(frame_exp, agrees_with_the_printed_rate_of_a_frame) {
     const mabd_mat3 D = mabd_m3_axpy(-1, off.R, on.R), zero = mabd_m3_axpy(-1, D, D);
     const mabd_mat3 rate = mabd_m3_axpy(1 / (2 * h), D, zero);
     const mabd_vec3 speed = mabd_v3_scale(1 / (2 * h), mabd_v3_sub(on.p, off.p));
-    cr_expect(lt(dbl, apart(rate, wanted.R), 4 * DIGITS)); // products of printed numbers
-    cr_expect(lt(dbl, size_of(mabd_v3_sub(speed, wanted.p)), 4 * DIGITS));
+    printf("rates %.1e\n", fmax(apart(rate, wanted.R), size_of(mabd_v3_sub(speed, wanted.p))));
+    cr_expect(lt(dbl, apart(rate, wanted.R), 2 * DIGITS)); // products of printed numbers
+    cr_expect(lt(dbl, size_of(mabd_v3_sub(speed, wanted.p)), 2 * DIGITS));
 }
 
 // [RM sec. 1.4, 1.5]: the twist of an unrotated body at (1, 0, 0) that spins about y, in the world;

@@ -55,6 +55,7 @@ static void expect_products(redmax_case* c, mabd_redmax_weights w, const mabd_re
             worst = fmax(worst, fabs(H[i * n + k] - y[i]));
         }
     }
+    printf("%s: %.1e\n", what, worst / most);
     cr_expect(lt(dbl, worst, 1e-12 * most), "%s: %g of %g", what, worst, most);
     free(e), free(y);
 }
