@@ -163,6 +163,7 @@ typedef struct mabd_model_info {
     int32_t widest_block;                     // rows of the widest joint
     int32_t weighted_joints; // with weights of forces other than 1; for quaternion only
     int32_t young_bodies;    // moving ones of another Young's modulus than steel; for affine only
+    int32_t charted_joints;  // with another chart than local; for redmax only
     size_t bytes_model;      // held by the model
     uint64_t hash;           // mabd_model_hash
 } mabd_model_info;

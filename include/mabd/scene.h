@@ -189,6 +189,42 @@ MABD_API const char* mabd_joint_name(mabd_joint type);
 /// Find the joint type with a name as in JSON; -1 if there is none.
 MABD_API int mabd_joint_find(const char* name);
 
+/// Coordinates of the three free rotations of a ball, slot or free joint, for formulations with
+/// joint coordinates (MABD_CAN_CURVES); others ignore them. The rotation R from the frame on a to
+/// that on b is
+///
+///   local         C exp(q), C the rotation at the start of each step: no singular point
+///   exponential   exp(q) from where both frames agree; beyond 4 rad q becomes (1 - 2pi/|q|) q
+///   XYZ ...       the turn by q1 about x, then by q2 about the turned y, then by q3 about the
+///                 turned z, and so on; with w = S q', where |det S| < 0.3 another of the twelve
+#define MABD_JOINT_CHART_LIST(X)                                                                   \
+    X(LOCAL, "local")                                                                              \
+    X(EXPONENTIAL, "exponential")                                                                  \
+    X(XYZ, "XYZ")                                                                                  \
+    X(XZY, "XZY")                                                                                  \
+    X(YXZ, "YXZ")                                                                                  \
+    X(YZX, "YZX")                                                                                  \
+    X(ZXY, "ZXY")                                                                                  \
+    X(ZYX, "ZYX")                                                                                  \
+    X(XYX, "XYX")                                                                                  \
+    X(XZX, "XZX")                                                                                  \
+    X(YXY, "YXY")                                                                                  \
+    X(YZY, "YZY")                                                                                  \
+    X(ZXZ, "ZXZ")                                                                                  \
+    X(ZYZ, "ZYZ")
+
+typedef enum mabd_joint_chart {
+#define X(name, text) MABD_CHART_##name,
+    MABD_JOINT_CHART_LIST(X)
+#undef X
+        MABD_JOINT_CHART_COUNT
+} mabd_joint_chart;
+
+/// Return the name of a chart as in JSON, a static text.
+MABD_API const char* mabd_joint_chart_name(mabd_joint_chart chart);
+/// Find the chart with a name as in JSON; -1 if there is none.
+MABD_API int mabd_joint_chart_find(const char* name);
+
 /// Friction of the bearing of an axis: a pin or guide of a radius and length, in the joint frame,
 /// with a face against which the load along the axis presses. Its bound, with the load N across the
 /// axis and the bending moment B turned by 90 degrees about it,
@@ -267,7 +303,8 @@ typedef struct mabd_joint_part {
     mabd_joint type;     // any with a freedom but free, composite and splines
     mabd_real anchor[3]; // [m]
     mabd_real frame[4];
-    mabd_real pitch; // of a screw [m/rad]
+    mabd_real pitch;        // of a screw [m/rad]
+    mabd_joint_chart chart; // of a ball or slot
 } mabd_joint_part;
 
 #define MABD_JOINT_MAX_FREEDOMS 6
@@ -297,6 +334,7 @@ typedef struct mabd_joint_def {
     mabd_real start[2];              // coordinates of a spline in the start pose
     int32_t part_count;              // of a composite, with MABD_JOINT_MAX_FREEDOMS at most
     const mabd_joint_part* parts;    // (part_count) copied
+    mabd_joint_chart chart;          // of a ball, slot or free joint
     uint32_t cookie;
 } mabd_joint_def;
 

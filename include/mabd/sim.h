@@ -445,6 +445,7 @@ typedef struct mabd_quaternion_step_info {
 /// Fields of mabd_step_info of the redmax formulation.
 typedef struct mabd_redmax_step_info {
     int32_t guarded; // times that a step or a part of it gained more energy than energy_guard
+    int32_t chart_switches; // times that a ball went on in other coordinates of its chart
 } mabd_redmax_step_info;
 
 /// Report of one step.

@@ -171,6 +171,10 @@ static void print_info(const loaded_scene* loaded, const plan_table* plan,
         fprintf(out, "young         not steel, of %d bod%s; only formulation affine reads it\n",
                 (int)info->young_bodies, info->young_bodies == 1 ? "y" : "ies");
     }
+    if (info->charted_joints > 0) {
+        fprintf(out, "charts        of %d joint%s; only formulation redmax reads them\n",
+                (int)info->charted_joints, info->charted_joints == 1 ? "" : "s");
+    }
     fprintf(out, "components    %s; %d loops\n", load_format_components(info, text, sizeof(text)),
             (int)info->loops);
     fprintf(out, "memory        model %s, simulation %s\n              ",
@@ -251,6 +255,7 @@ static json_t* build_json(const loaded_scene* loaded, const plan_table* plan, js
     add_geoms_json(info, loaded->plan.bytes_per_contact, root);
     json_object_set_new(root, "weighted_joints", json_integer(info->weighted_joints));
     json_object_set_new(root, "young_bodies", json_integer(info->young_bodies));
+    json_object_set_new(root, "charted_joints", json_integer(info->charted_joints));
     summary_set_components(root, "components", info);
     summary_set_real(root, "bytes_per_body", (double)loaded->plan.bytes_per_body);
     summary_set_real(root, "suggested_h", (double)mabd_model_suggested_h(loaded->model));

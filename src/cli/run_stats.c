@@ -59,6 +59,7 @@ static void add_own(run_stats* stats, const mabd_step_info* info) {
     stats->friction_lag_max = fmax(stats->friction_lag_max, (double)info->affine.friction_lag);
     stats->rotation_max = fmax(stats->rotation_max, (double)info->affine.rotation);
     stats->refinements += info->quaternion.refinements;
+    stats->chart_switches += info->redmax.chart_switches;
     if (info->quaternion.redundant_rows > stats->redundant_rows_max) {
         stats->redundant_rows_max = info->quaternion.redundant_rows;
     }

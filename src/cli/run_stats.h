@@ -21,7 +21,7 @@ typedef struct run_stats {
     int64_t energy_samples;                             // measurements taken, the start included
     int64_t worst_joint;                                // -1 = none
     int64_t refinements, redundant_rows_max; // of the quaternion formulation: in all, in one step
-    int64_t guarded;                         // of the redmax formulation: in all
+    int64_t guarded, chart_switches;         // of the redmax formulation: in all
     double consistency_min, round_off_max;
     double rotation_max, friction_lag_max;       // of the affine formulation
     double dual_residual_max;                    // [m], [rad]

@@ -151,6 +151,7 @@ static void add_own(json_t* root, const summary_source* s) {
         break;
     case MABD_FORMULATION_REDMAX:
         set_integer(own, "guarded", stats->guarded);
+        set_integer(own, "chart_switches", stats->chart_switches);
         break;
     default:
         break;

@@ -28,7 +28,8 @@ const mabd_signal* mabd_builder_signal(mabd_model_builder* builder, const mabd_s
 }
 
 static bool needs_frame(const mabd_scene_joint* joint) {
-    return joint->piece_count > 0 || joint->type != MABD_JOINT_BALL || joint->axes >= 0;
+    return joint->piece_count > 0 || joint->type != MABD_JOINT_BALL || joint->axes >= 0 ||
+           joint->chart != MABD_CHART_LOCAL;
 }
 
 static size_t points(const mabd_signal* signal) {
@@ -164,6 +165,7 @@ static void fill_joints(mabd_model_builder* builder) {
         out->b = in->b == MABD_WORLD ? m->body_count : in->b;
         out->type = (int32_t)in->type;
         out->piece_first = in->piece_first, out->piece_count = in->piece_count;
+        out->chart = (int32_t)in->chart;
         out->row_set = builder->joint_set[i];
         to_principal(m, in->a, in->anchor_a, in->frame_a, out->Xa, &frame.a);
         to_principal(m, in->b, in->anchor_b, in->frame_b, out->Xb, &frame.b);

@@ -80,6 +80,7 @@ typedef struct mabd_model_joint {
     int32_t type;           // mabd_joint
     int32_t piece_first;    // in pieces
     int32_t piece_count;    // 0 = a plain joint
+    int32_t chart;          // mabd_joint_chart of a plain joint
     mabd_real Xa[3], Xb[3]; // anchors in the principal frames [m]
 } mabd_model_joint;
 

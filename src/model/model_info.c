@@ -51,6 +51,14 @@ static bool is_steel(const mabd_body_material* c) {
     return fabs(young - MABD_DEFAULT_YOUNG) < (mabd_real)1e-6 * MABD_DEFAULT_YOUNG;
 }
 
+static bool is_charted(const mabd_model* m, const mabd_model_joint* joint) {
+    bool charted = joint->chart != MABD_CHART_LOCAL;
+    for (int32_t i = 0; i < joint->piece_count; i++) {
+        charted |= m->pieces[joint->piece_first + i].chart != MABD_CHART_LOCAL;
+    }
+    return charted;
+}
+
 mabd_model_info mabd_model_count(const mabd_model* m) {
     const mabd_plan* plan = m->plan;
     size_t bytes[MABD_MEMORY_COUNT];
@@ -71,6 +79,7 @@ mabd_model_info mabd_model_count(const mabd_model* m) {
     info.widest_block = plan->widest;
     for (int32_t i = 0; i < m->joint_count; i++) {
         info.weighted_joints += is_weighted(&m->row_sets[m->joints[i].row_set]);
+        info.charted_joints += is_charted(m, &m->joints[i]);
     }
     mabd_model_memory(m, bytes);
     info.bytes_model = bytes[MABD_MEMORY_MODEL] + bytes[MABD_MEMORY_PLAN];

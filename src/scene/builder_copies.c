@@ -66,14 +66,14 @@ static mabd_status check_bodies(const copy_work* w) {
     return MABD_OK;
 }
 
-// True if the pieces of a joint are of the same types and sizes in both scenes.
+// True if the pieces of a joint are of the same types, sizes and charts in both scenes.
 static bool same_pieces(const copy_work* w, const mabd_scene_joint* a, const mabd_scene_joint* b) {
     const mabd_joint_piece* p = (const mabd_joint_piece*)w->scene->pieces.data + a->piece_first;
     const mabd_joint_piece* q = (const mabd_joint_piece*)w->copy->pieces.data + b->piece_first;
-    bool same = a->piece_count == b->piece_count;
+    bool same = a->piece_count == b->piece_count && a->chart == b->chart;
     for (int32_t i = 0; same && i < a->piece_count; i++) {
         same = p[i].type == q[i].type && p[i].closed == q[i].closed && p[i].rows == q[i].rows &&
-               p[i].columns == q[i].columns;
+               p[i].columns == q[i].columns && p[i].chart == q[i].chart;
     }
     return same;
 }
@@ -86,7 +86,7 @@ static mabd_status check_joints(const copy_work* w) {
             return joint_differs(w, i, "other bodies");
         }
         if (!same_pieces(w, &first[i], &joints[i])) {
-            return joint_differs(w, i, "another spline or other parts");
+            return joint_differs(w, i, "another spline, chart or other parts");
         }
     }
     return MABD_OK;

@@ -118,6 +118,7 @@ static mabd_status stage_joints(mabd_scene* scene, mabd_subject subject, const j
         joints[i].b = batch->b[i];
         joints[i].axes = axes;
         joints[i].piece_first = scene->pieces.count, joints[i].piece_count = pieces;
+        joints[i].chart = batch->def->chart;
         MABD_TRY(check_ends(scene, &subject, joints[i].a, joints[i].b));
         MABD_TRY(batch->def->local ? fill_local(&subject, batch->def, &joints[i])
                                    : fill_world(scene, &subject, batch, i, &joints[i]));

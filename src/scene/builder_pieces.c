@@ -2,6 +2,7 @@
 #include "scene/builder_pieces.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /// Largest turn between neighbouring frames of a curve: its logarithm is unique.
@@ -15,9 +16,24 @@ static bool has_pitch(mabd_joint type) {
     return type == MABD_JOINT_SCREW;
 }
 
+// A chart needs three free rotations. part: of a composite, -1 = the joint itself.
+static mabd_status check_chart(const mabd_subject* s, int32_t part, mabd_joint type,
+                               mabd_joint_chart chart) {
+    const bool ball = type == MABD_JOINT_BALL || type == MABD_JOINT_SLOT || type == MABD_JOINT_FREE;
+    char where[32] = "";
+    if (part >= 0) snprintf(where, sizeof where, "part %d: ", (int)part);
+    if ((unsigned)chart >= MABD_JOINT_CHART_COUNT) {
+        return mabd_reject(s, "%sunknown chart %d", where, (int)chart);
+    }
+    if (chart == MABD_CHART_LOCAL || ball) return MABD_OK;
+    return mabd_reject(s, "%schart '%s' needs a ball, a slot or a free joint, found type '%s'",
+                       where, mabd_joint_chart_name(chart), mabd_joint_name(type));
+}
+
 // What belongs to one type must not be given for another.
 static mabd_status check_strangers(const mabd_subject* s, const mabd_joint_def* def) {
     const char* type = mabd_joint_name(def->type);
+    MABD_TRY(check_chart(s, -1, def->type, def->chart));
     if (!has_pitch(def->type) && def->pitch != 0) {
         return mabd_reject(s, "pitch belongs to a screw, not to type '%s'", type);
     }
@@ -126,9 +142,11 @@ static mabd_status stage_part(const mabd_subject* s, int32_t index, const mabd_j
         return mabd_reject(s, "part %d: pitch belongs to a screw, not to type '%s'", (int)index,
                            mabd_joint_name(part->type));
     }
+    MABD_TRY(check_chart(s, index, part->type, part->chart));
     MABD_TRY(mabd_check_finite(s, "pitch of a part", 1, &part->pitch));
     MABD_TRY(mabd_check_finite(s, "anchor of a part", 3, part->anchor));
     piece->type = (int32_t)part->type, piece->pitch = part->pitch;
+    piece->chart = (int32_t)part->chart;
     memcpy(piece->position, part->anchor, sizeof piece->position);
     return mabd_check_rotation(s, "frame of a part", part->frame, piece->rotation);
 }

@@ -75,6 +75,23 @@ int mabd_joint_find(const char* name) {
     return -1;
 }
 
+static const char* const chart_names[] = {
+#define X(name, text) text,
+    MABD_JOINT_CHART_LIST(X)
+#undef X
+};
+
+const char* mabd_joint_chart_name(mabd_joint_chart chart) {
+    return (unsigned)chart < MABD_JOINT_CHART_COUNT ? chart_names[chart] : "unknown";
+}
+
+int mabd_joint_chart_find(const char* name) {
+    for (int i = 0; name && i < MABD_JOINT_CHART_COUNT; i++) {
+        if (strcmp(chart_names[i], name) == 0) return i;
+    }
+    return -1;
+}
+
 /// Compute *unit = v / |v| without overflow; false if v is zero or not finite.
 static bool direction(mabd_vec3 v, mabd_vec3* unit) {
     mabd_real largest = (mabd_real)fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));

@@ -17,6 +17,7 @@ typedef struct mabd_joint_piece {
     int32_t type;          // mabd_joint, no composite
     int32_t rows, columns; // of a surface; frames of a curve and 7; else 0
     int32_t closed;        // of a curve
+    int32_t chart;         // mabd_joint_chart of a ball
     int32_t first;         // of its reals, (rows x columns) of a curve, (6 x rows x columns) of a
                            // surface
     mabd_real pitch;       // [m/rad]

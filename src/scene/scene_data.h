@@ -44,6 +44,7 @@ typedef struct mabd_scene_joint {
     int32_t a, b;                      // MABD_WORLD or a body
     int32_t axes;                      // in scene->axes, -1 = none
     int32_t piece_first, piece_count;  // in scene->pieces; none of a plain joint
+    mabd_joint_chart chart;            // of a plain joint
     mabd_real anchor_a[3], frame_a[4]; // in the user frame of a (world if a is the world)
     mabd_real anchor_b[3], frame_b[4];
 } mabd_scene_joint;

@@ -44,6 +44,17 @@ Test(cli_rows, weights_are_a_line_of_info_and_no_error_elsewhere) {
     expect("run arm.json --steps 3 --formulation quaternion", 0, "");
 }
 
+Test(cli_rows, charts_are_a_line_of_info_and_counted_in_the_summary) {
+    sandbox_write("top.json",
+                  "{\"gravity\": [0, 0, 0], \"bodies\": [{\"name\": \"b\", \"shape\": \"sphere\", "
+                  "\"radius\": 0.1, \"angular_velocity\": [0, 0, 9]}], \"joints\": [{\"type\": "
+                  "\"ball\", \"b\": \"b\", \"chart\": \"exponential\"}]}");
+    expect("info top.json", 0, "charts        of 1 joint; only formulation redmax reads them");
+    expect("run top.json --steps 3 --formulation quaternion", 0, "");
+    expect("run top.json --time 1 --h 0.01 --formulation redmax --json -", 0,
+           "\"chart_switches\": 1");
+}
+
 Test(cli_rows, weights_that_are_not_positive_are_refused_with_their_place) {
     sandbox_write("arm.json", ARM("\"servo\": 0, \"weight\": 0"));
     expect("run arm.json --formulation quaternion", 2, "arm.json:1:");

@@ -103,6 +103,7 @@ static void make_path(uint64_t* state, path_storage* s, mabd_joint_def* joint) {
     if (joint->type == MABD_JOINT_SCREW) joint->pitch = random_real(state);
     for (int i = 0; i < 2; i++) { // two balls could spin without moving a mass
         static const mabd_joint kinds[] = {MABD_JOINT_SCREW, MABD_JOINT_BALL, MABD_JOINT_UNIVERSAL};
+        s->parts[i] = mabd_default_joint_part();
         s->parts[i].type = kinds[i == 0 ? 2 * random_index(state, 2) : random_index(state, 3)];
         s->parts[i].pitch = s->parts[i].type == MABD_JOINT_SCREW ? random_real(state) : 0;
         for (int k = 0; k < 3; k++) s->parts[i].anchor[k] = random_real(state) / 2;
@@ -125,6 +126,19 @@ static void make_path(uint64_t* state, path_storage* s, mabd_joint_def* joint) {
     if (joint->type == MABD_JOINT_SPLINE_CURVE) joint->curve = &s->curve;
     if (joint->type == MABD_JOINT_SPLINE_SURFACE) joint->surface = &s->surface;
     for (int k = 0; k < 2; k++) joint->start[k] = (mabd_real)0.2;
+}
+
+static bool has_ball(mabd_joint type) {
+    return type == MABD_JOINT_BALL || type == MABD_JOINT_SLOT || type == MABD_JOINT_FREE;
+}
+
+// Give balls charts that are not singular in the start pose.
+static void draw_charts(uint64_t* state, path_storage* s, mabd_joint_def* joint) {
+    if (has_ball(joint->type)) joint->chart = (mabd_joint_chart)(1 + random_index(state, 7));
+    for (int32_t i = 0; i < joint->part_count; i++) {
+        if (!has_ball(s->parts[i].type)) continue;
+        s->parts[i].chart = (mabd_joint_chart)(1 + random_index(state, 7));
+    }
 }
 
 static void add_joint(mabd_scene* scene, const random_scene_def* def, uint64_t* state, int32_t a,
@@ -154,6 +168,7 @@ static void add_joint(mabd_scene* scene, const random_scene_def* def, uint64_t* 
         memset(joint.axes, 0, sizeof joint.axes);
         make_path(state, &path, &joint);
     }
+    if (def->charts) draw_charts(state, &path, &joint);
     check(mabd_scene_add_joint(scene, &joint, NULL, &error), &error);
 }
 

@@ -3,6 +3,7 @@
 // and factor.
 #pragma once
 
+#include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_motion.h"
 #include "formulation/redmax/redmax_sim.h"
 #include "sim/sim_object.h"
@@ -97,6 +98,21 @@ static inline void redmax_case_free(redmax_case* c) {
     rig_destroy(c->sim, c->model);
 }
 
+/// Let each ball with a chart of its own move in one of the thirteen; in those with two axes q is
+/// moved away from the singular point 0.
+static inline void redmax_case_charts(redmax_case* c) {
+    mabd_redmax_sim* sim = c->inside;
+    c->solve.in_charts = true;
+    mabd_redmax_enter_charts(&c->solve);
+    for (int32_t i = 0; i < sim->parts[0].link_count; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->ball < 0 || link->chart == MABD_CHART_LOCAL) continue;
+        const int chart = (int)((random_real(&c->state) + 1) * 6.5);
+        sim->start_chart[link->ball] = (int8_t)(MABD_CHART_EXPONENTIAL + chart);
+        sim->q[link->first + 1] += chart > 6 ? (mabd_real)1.5 : 0; // sine of the second angle
+    }
+}
+
 /// Set the solve to the first part with random coordinates, rates and accelerations. The case must
 /// not move afterwards.
 static inline void redmax_case_draw(redmax_case* c, mabd_real gamma) {
@@ -114,7 +130,9 @@ static inline void redmax_case_draw(redmax_case* c, mabd_real gamma) {
         const mabd_real v = random_real(&c->state), a = 3 * random_real(&c->state);
         sim->q[k] = (mabd_real)0.7 * random_real(&c->state);
         sim->v_b[k] = v - gamma * a;
-        sim->q_b[k] = sim->q[k] - gamma * v;
+        sim->q_b[k] = -gamma * v;
     }
+    redmax_case_charts(c);
+    for (int32_t k = 0; k < sim->parts[0].freedom_count; k++) sim->q_b[k] += sim->q[k];
     mabd_redmax_rates(&c->solve);
 }

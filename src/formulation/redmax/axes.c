@@ -544,7 +544,8 @@ bool mabd_redmax_take_impacts(const mabd_redmax_solve* own, mabd_redmax_node* no
     mabd_redmax_sim* sim = s.sim;
     const mabd_redmax_weights mass = {0, 0, 1};
     int32_t link;
-    s.from_node = node, s.by_rate = true; // loops: rates of rows
+    s.from_node = node, s.in_charts = false;
+    s.by_rate = true; // loops: rates of rows
     mabd_redmax_load_node(&s, node);
     mabd_redmax_velocities(&s);
     for (int32_t i = s.part->law_first; i < s.part->law_first + s.part->law_count; i++) {

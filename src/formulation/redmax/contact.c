@@ -114,7 +114,7 @@ static mabd_redmax_solve stage_of(mabd_redmax_sim* sim, int32_t index) {
     for (int32_t i = s.part->link_first; i < s.part->link_first + s.part->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         if (link->kind == MABD_PRIMITIVE_BALL) {
-            mabd_redmax_chart_past(link, &sim->next, &sim->now, sim->q_b, sim->v_b);
+            mabd_redmax_local_past(link, &sim->next, &sim->now, sim->q_b, sim->v_b);
             continue;
         }
         for (int32_t k = link->first; k < link->first + link->count; k++) {

@@ -12,6 +12,7 @@
 
 #include "formulation/redmax/explicit.h"
 
+#include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_sim.h"
 
 #include <math.h>
@@ -76,7 +77,7 @@ static mabd_real* slope(const mabd_redmax_sim* sim, int32_t k, int i) {
 static void set_stage(const mabd_redmax_solve* s, mabd_real h, int i) {
     mabd_redmax_sim* sim = s->sim;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-        sim->q[k] = s->from_node->q[k], sim->v[k] = s->from_node->v[k], sim->a[k] = 0;
+        sim->q[k] = s->start_q[k], sim->v[k] = s->start_v[k], sim->a[k] = 0;
         for (int j = 0; j < i; j++) {
             sim->q[k] += h * (mabd_real)table[i][j] * slope(sim, k, j)[0];
             sim->v[k] += h * (mabd_real)table[i][j] * slope(sim, k, j)[1];
@@ -136,6 +137,7 @@ mabd_status mabd_redmax_rk45(mabd_redmax_solve* s) {
             if (whole) break;
             mabd_redmax_store_node(s, &sim->base);
             s->from_node = &sim->base;
+            mabd_redmax_enter_charts(s);
         } else if (h < SHORTEST * s->h) {
             s->report->link = s->part->link_first;
             s->report->reason = "the steps of rk45 become too short at";

@@ -143,7 +143,7 @@ mabd_real mabd_redmax_own(const mabd_redmax_sim* sim, int32_t i, mabd_redmax_wei
     }
     const mabd_redmax_ball* ball = &sim->balls[link->ball];
     const mabd_vec3 by = mabd_v3(k == 0, k == 1, k == 2), of = mabd_v3(j == 0, j == 1, j == 2);
-    mabd_real W = w.q * mabd_v3_dot(mabd_chart_slope(&ball->chart, by, of), sim->F[i].w);
+    mabd_real W = w.q * mabd_v3_dot(mabd_turn_slope(&ball->chart, by, of), sim->F[i].w);
     if (link->laws) {
         W += w.q * ball->k[3 * j + k] + w.v * ball->d[3 * j + k] + w.a * ball->inertia[3 * j + k];
     }

@@ -75,7 +75,7 @@ mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node,
                              mabd_real* kinetic) {
     mabd_redmax_sim* sim = s->sim;
     mabd_real sum = 0;
-    s->from_node = node, s->stored = 0;
+    s->from_node = node, s->in_charts = false, s->stored = 0;
     mabd_redmax_load_node(s, node);
     mabd_redmax_velocities(s);
     *kinetic = mabd_redmax_kinetic(s);

@@ -14,24 +14,28 @@
 // the chart at -q. Written with a sign e = +-1, turn C or 1 and chart at e q:
 //
 //   P u = e C J u     (sum w_k dP_k) u = C dJ(w) u     its derivative along d = e C d2J(d, w) u
+//
+// Euler angles, a string of screws, are reversed with the opposite axes: P = J of that string at q,
+// with e = 1 either way.
 
+#include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_pins.h"
 
 /// P and its derivatives at an iterate.
 typedef struct ball_rate {
-    mabd_chart chart;
+    mabd_turn_chart chart;
     mabd_mat3 C;
     mabd_real e;
 } ball_rate;
 
 static mabd_vec3 rate_mul(const ball_rate* p, mabd_vec3 u) {
-    return mabd_v3_scale(p->e, mabd_m3_mul(p->C, mabd_chart_mul(&p->chart, u)));
+    return mabd_v3_scale(p->e, mabd_m3_mul(p->C, mabd_turn_mul(&p->chart, u)));
 }
 static mabd_vec3 rate_slope(const ball_rate* p, mabd_vec3 w, mabd_vec3 u) {
-    return mabd_m3_mul(p->C, mabd_chart_slope(&p->chart, w, u));
+    return mabd_m3_mul(p->C, mabd_turn_slope(&p->chart, w, u));
 }
 static mabd_vec3 rate_bend(const ball_rate* p, mabd_vec3 d, mabd_vec3 w, mabd_vec3 u) {
-    return mabd_v3_scale(p->e, mabd_m3_mul(p->C, mabd_chart_bend(&p->chart, d, w, u)));
+    return mabd_v3_scale(p->e, mabd_m3_mul(p->C, mabd_turn_bend(&p->chart, d, w, u)));
 }
 
 static mabd_vec3 unit(int k) {
@@ -123,9 +127,12 @@ static ball_laws laws_at(const mabd_redmax_solve* s, const mabd_redmax_link* lin
     ball_laws l;
     l.P = (ball_rate){ball->chart, mabd_m3_identity(), 1};
     if (link->reversed) {
-        const mabd_real* center = s->from_node->turn + 4 * (size_t)link->ball;
-        l.P.chart = mabd_chart_at(mabd_v3_scale(-1, ball->chart.q));
-        l.P.C = mabd_q_matrix(mabd_q_load(center)), l.P.e = -1;
+        const bool euler = mabd_turn_is_euler(&ball->chart);
+        const mabd_turn_kind back = {ball->chart.kind.number, !ball->chart.kind.reversed};
+        const mabd_vec3 q = mabd_v3_load(sim->q + link->first);
+        l.P.e = euler ? 1 : -1;
+        l.P.chart = mabd_turn_chart_at(back, mabd_v3_scale(l.P.e, q));
+        l.P.C = mabd_q_matrix(mabd_redmax_center(s, link));
     }
     l.v = mabd_v3_load(sim->v + link->first), l.a = mabd_v3_load(sim->a + link->first);
     l.D = gather(sim, link, offsetof(mabd_redmax_freedom, d));
@@ -249,16 +256,18 @@ mabd_redmax_axis_change mabd_redmax_ball_axis(const mabd_redmax_solve* s, int32_
     return c;
 }
 
-// A turn d of the centre C, C exp([d]): the joint of a tree that reaches it from a turns by
-// exp([q])'d in the frame of b. From b, the joint turns by -C d, and P by [C d].
+// In a local chart: a turn d of the centre C, C exp([d]): the joint of a tree that reaches it from
+// a turns by exp([q])'d in the frame of b. From b, the joint turns by -C d, and P by [C d].
 static mabd_vec3 turn_of_center(const mabd_redmax_solve* s, const mabd_redmax_link* link,
                                 const ball_laws* l, mabd_vec3 d) {
     if (link->reversed) return mabd_v3_scale(-1, mabd_m3_mul(l->P.C, d));
-    return mabd_m3_tmul(mabd_chart_rotation(&s->sim->balls[link->ball].chart), d);
+    return mabd_m3_tmul(mabd_turn_rotation(&s->sim->balls[link->ball].chart), d);
 }
 
 mabd_mat3 mabd_redmax_ball_turn_by_center(const mabd_redmax_solve* s, int32_t i) {
     const mabd_redmax_link* link = &s->sim->links[i];
+    const mabd_vec3 zero = mabd_v3(0, 0, 0);
+    if (mabd_redmax_is_charted(s, link)) return mabd_m3(zero, zero, zero);
     const ball_laws l = laws_at(s, link);
     const mabd_mat3 turns =
         mabd_m3(turn_of_center(s, link, &l, unit(0)), turn_of_center(s, link, &l, unit(1)),

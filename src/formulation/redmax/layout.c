@@ -14,6 +14,7 @@ static void take_node(mabd_redmax_node* node, const mabd_redmax_counts* n, mabd_
     node->v = mabd_arena_take(arena, (size_t)n->freedoms, sizeof *node->v);
     node->turn = mabd_arena_take(arena, 4 * (size_t)n->balls, sizeof *node->turn);
     node->theta = mabd_arena_take(arena, 3 * (size_t)n->balls, sizeof *node->theta);
+    node->chart = mabd_arena_take(arena, (size_t)n->balls, sizeof *node->chart);
 }
 
 static void lay_out_state(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
@@ -61,6 +62,9 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(rk, rk45 ? 14 * freedoms : 0);
     TAKE(stage_branch, (size_t)n->laws);
     TAKE(base_branch, (size_t)n->laws);
+    TAKE(start_q, n->charts > 0 ? freedoms : 0);
+    TAKE(start_v, n->charts > 0 ? freedoms : 0);
+    TAKE(start_chart, n->charts > 0 ? (size_t)n->balls : 0);
     TAKE(balls, (size_t)n->balls);
     TAKE(paths, (size_t)n->paths);
     TAKE(E, links);

@@ -8,6 +8,7 @@
 // the last link of a string is the wrench that its joint transmits. (The reaction of [RM eq. 2.124]
 // leaves out what the motion of the links adds to the accelerations.)
 
+#include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/redmax_springs.h"
@@ -25,28 +26,25 @@ void mabd_redmax_rates(const mabd_redmax_solve* s) {
 
 // ---- primitives --------------------------------------------------------------------------------
 
-static mabd_mat3 columns(const mabd_chart* x, mabd_vec3 u,
-                         mabd_vec3 (*of)(const mabd_chart*, mabd_vec3, mabd_vec3)) {
+static mabd_mat3 columns(const mabd_turn_chart* x, mabd_vec3 u,
+                         mabd_vec3 (*of)(const mabd_turn_chart*, mabd_vec3, mabd_vec3)) {
     return mabd_m3(of(x, mabd_v3(1, 0, 0), u), of(x, mabd_v3(0, 1, 0), u),
                    of(x, mabd_v3(0, 0, 1), u));
 }
 
-static mabd_vec3 slope_by(const mabd_chart* x, mabd_vec3 e, mabd_vec3 u) {
-    return mabd_chart_slope(x, e, u);
+static mabd_vec3 slope_along(const mabd_turn_chart* x, mabd_vec3 e, mabd_vec3 v) {
+    return mabd_turn_slope(x, v, e);
 }
-static mabd_vec3 slope_along(const mabd_chart* x, mabd_vec3 e, mabd_vec3 v) {
-    return mabd_chart_slope(x, v, e);
-}
-static mabd_vec3 bend_by(const mabd_chart* x, mabd_vec3 e, mabd_vec3 v) {
-    return mabd_chart_bend(x, e, v, v);
+static mabd_vec3 bend_by(const mabd_turn_chart* x, mabd_vec3 e, mabd_vec3 v) {
+    return mabd_turn_bend(x, e, v, v);
 }
 
-// Rotation of a ball: centre of its chart times exp([q]).
+// Rotation of a ball: centre of its chart times that of the chart.
 static mabd_mat3 ball_rotation(const mabd_redmax_solve* s, const mabd_redmax_link* link) {
     mabd_redmax_ball* ball = &s->sim->balls[link->ball];
-    ball->chart = mabd_chart_at(mabd_v3_load(s->sim->q + link->first));
-    const mabd_quat center = mabd_q_load(s->from_node->turn + 4 * (size_t)link->ball);
-    ball->R = mabd_m3_product(mabd_q_matrix(center), mabd_chart_rotation(&ball->chart));
+    ball->chart = mabd_redmax_chart_at(s, link, mabd_v3_load(s->sim->q + link->first));
+    const mabd_mat3 center = mabd_q_matrix(mabd_redmax_center(s, link));
+    ball->R = mabd_m3_product(center, mabd_turn_rotation(&ball->chart));
     return ball->R;
 }
 
@@ -55,12 +53,12 @@ static void ball_columns(mabd_redmax_sim* sim, const mabd_redmax_link* link) {
     mabd_redmax_ball* ball = &sim->balls[link->ball];
     const mabd_vec3 v = mabd_v3_load(sim->v + link->first), a = mabd_v3_load(sim->a + link->first);
     const mabd_vec3 zero = mabd_v3(0, 0, 0);
-    const mabd_mat3 J = mabd_chart_matrix(&ball->chart);
+    const mabd_mat3 J = mabd_turn_matrix(&ball->chart);
     for (int k = 0; k < 3; k++) {
         sim->S[link->first + k] = mabd_sp(mabd_m3_column(&J, k), zero);
     }
-    ball->by_v = columns(&ball->chart, v, slope_by);
-    ball->by_a = columns(&ball->chart, a, slope_by);
+    ball->by_v = mabd_turn_slopes(&ball->chart, v);
+    ball->by_a = mabd_turn_slopes(&ball->chart, a);
     ball->rate = columns(&ball->chart, v, slope_along);
     ball->bend = columns(&ball->chart, v, bend_by);
 }

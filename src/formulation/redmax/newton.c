@@ -11,6 +11,7 @@
 // ends when |dq| is below the tolerance. Without these safeguards Newton's method fails at the
 // crack of a whip, and what it returns then has gained energy ([RM sec. 3.4] has none).
 
+#include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_sim.h"
 
 #include "base/clock.h"
@@ -170,6 +171,11 @@ static mabd_status check_balls(const mabd_redmax_solve* s) {
     const mabd_redmax_sim* sim = s->sim;
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
         if (sim->links[i].kind != MABD_PRIMITIVE_BALL) continue;
+        if (mabd_redmax_is_charted(s, &sim->links[i])) {
+            const char* why = mabd_redmax_leaves_chart(s, &sim->links[i]);
+            if (why) return fail(s, MABD_ERR_DIVERGED, i, why);
+            continue;
+        }
         const mabd_real turn = mabd_v3_norm(mabd_v3_load(sim->q + sim->links[i].first));
         if (!(turn < MABD_PI / 2)) {
             return fail(s, MABD_ERR_DIVERGED, i, "more than a quarter of a turn in a step at");

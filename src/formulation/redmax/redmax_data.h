@@ -7,7 +7,8 @@
 //   fixed         no freedom
 //   screw S       E = rest exp(S q)       hinge (a, 0), slide (0, a)
 //   translation   E = rest (1, +-q)       three slides at once
-//   ball          E = rest (R exp([q]), 0)  chart re-centred at R at the start of every step
+//   ball          E = rest (R exp([q]), 0)  chart re-centred at R at the start of every step, or
+//                 E = rest (Q(q), 0)        in a chart of its own (charts.c)
 //   path          E = rest Q(q1, ...)     spline curve or surface (path.h)
 //
 // The frame of a link is that of its own joint: of the joint frame on the body that the string
@@ -28,9 +29,9 @@
 #include "formulation/redmax/path.h"
 #include "formulation/redmax/spring_data.h"
 #include "mabd/sim.h"
-#include "math/ball_chart.h"
 #include "math/quat.h"
 #include "math/spatial.h"
+#include "math/turn_chart.h"
 #include "model/model_data.h"
 #include "rigid/axis_row.h"
 #include "rigid/books.h"
@@ -69,6 +70,7 @@ typedef struct mabd_redmax_link {
     int32_t joint;                 // of the model, -1 = none: free body or script
     int32_t first, count;          // freedoms
     int32_t ball;                  // number among balls, -1 = no ball
+    int32_t chart;                 // mabd_joint_chart of a ball
     int32_t path;                  // number among curves and surfaces, -1 = none
     int32_t loop;                  // number among links with cut joints, -1 = none
     int32_t spring;                // number among links with springs, -1 = none
@@ -105,7 +107,7 @@ typedef struct mabd_redmax_freedom {
 
 /// A ball at an iterate.
 typedef struct mabd_redmax_ball {
-    mabd_chart chart;
+    mabd_turn_chart chart;
     mabd_mat3 R;                      // rotation of the joint: centre of the chart times exp([q])
     mabd_mat3 by_v, by_a;             // dJ.v, dJ.a: column k = dJ_k v
     mabd_mat3 rate;                   // J' along the motion: sum v_k dJ_k
@@ -128,10 +130,11 @@ typedef struct mabd_redmax_law {
 
 /// State of all parts at one time.
 typedef struct mabd_redmax_node {
-    mabd_real *q, *v; // (freedoms) coordinates and rates; of a ball 0 and angular velocity, link
-                      // frame
+    mabd_real *q, *v; // (freedoms) coordinates and rates; of a ball 0, or q in its own chart, and
+                      // angular velocity, link frame
     mabd_real* turn;  // (balls x 4) rotations of balls
     mabd_real* theta; // (balls x 3) rotation vectors of their joints, followed over whole turns
+    int8_t* chart;    // (balls) mabd_joint_chart of q
 } mabd_redmax_node;
 
 /// How sweeps go over the links of a part (lean.h, redmax_lanes.h).
@@ -167,6 +170,7 @@ typedef struct mabd_redmax_part {
     bool pins;             // the friction of some axis follows its load (pins.c)
     bool frictions;        // some axis has friction
     bool pushed;           // sim->push acts on its links in the residual
+    bool has_charts;       // some ball has a chart of its own
     bool poses;            // forces depend on poses: variations have 18 entries, else 12
     bool driven;           // has prescribed freedoms or forces that turn with a body
     mabd_real reach;       // weight times length of its longest branch [J]
@@ -186,7 +190,7 @@ typedef struct mabd_redmax_report {
     int32_t link;  // of a failure, -1 = none
     int32_t joint; // of a failure at a cut joint, -1 = none
     const char* reason;
-    int32_t iterations, line_searches, retries, substeps, guarded;
+    int32_t iterations, line_searches, retries, substeps, guarded, chart_switches;
     bool converged;
     double seconds[MABD_REDMAX_STAGE_COUNT];
 } mabd_redmax_report;
@@ -209,6 +213,9 @@ typedef struct mabd_redmax_solve {
     mabd_real* force;   // (freedoms) base of the laws
     mabd_real* motor;   // (freedoms) forces of motors
     const mabd_redmax_node* from_node; // charts of balls are centred here
+    bool in_charts;   // of a step: balls move in their own charts (charts.c), else in local ones
+    int32_t switched; // of charts at the starts of the parts of a step
+    const mabd_real *start_q, *start_v; // (freedoms) at the start of the step, in its charts
     int32_t*
         sizes; // gets the sizes of the parts of a divided step, of h/2^max_halvings; null = none
     const struct mabd_redmax_pull* pull; // loads that pull bodies to a start state; null = none
@@ -253,11 +260,13 @@ typedef struct mabd_redmax_sim {
     bool placed;                // frames and velocities of links are those of `now`
 
     // workspace: iterate and stages (freedoms)
-    mabd_redmax_node next, base; // result of the step; start of the rest of a halved one
-    mabd_real *q, *v, *a;        // iterate
-    mabd_real *q_b, *v_b;        // base of the stage
-    mabd_real *q_m, *v_m;        // history in the chart of the step
-    mabd_real *stage_q, *end_q;  // solutions of the first of two stages, and of the last one
+    mabd_redmax_node next, base;  // result of the step; start of the rest of a halved one
+    mabd_real *q, *v, *a;         // iterate
+    mabd_real *q_b, *v_b;         // base of the stage
+    mabd_real *q_m, *v_m;         // history in the chart of the step
+    mabd_real *start_q, *start_v; // start of the step where balls have charts of their own
+    int8_t* start_chart;          // (balls) their charts
+    mabd_real *stage_q, *end_q;   // solutions of the first of two stages, and of the last one
     mabd_real *trial, *step, *r, *weight;
     mabd_real* rows;  // residual of the rows that a solve closes: r, or where axes are held from q
     mabd_real* stiff; // diagonal of D where no axis is held

@@ -58,11 +58,22 @@ MABD_FN void mabd_redmax_pass_copy_node(const mabd_redmax_pass* r, mabd_redmax_t
                                         mabd_redmax_tangent from) {
     mabd_redmax_pass_copy(r, to.q, from.q), mabd_redmax_pass_copy(r, to.v, from.v);
 }
-/// True if a freedom is one of a ball.
-MABD_FN bool mabd_redmax_pass_is_ball(const mabd_redmax_pass* r, int32_t k) {
-    const mabd_redmax_sim* sim = r->g->sim;
-    return sim->links[sim->freedoms[k].link].kind == MABD_PRIMITIVE_BALL;
-}
+
+// ---- charts (tangent_charts.c) -----------------------------------------------------------------
+
+/// True if a link is a ball whose chart is centred at the start of the step, so that q = 0 there.
+bool mabd_redmax_pass_is_centered(const mabd_redmax_pass* r, const mabd_redmax_link* link);
+/// Compute the derivatives of the laws of charted balls at the last residual; others are those of
+/// the last factor, which the chart at q = 0 does not need.
+void mabd_redmax_pass_chart_laws(const mabd_redmax_pass* r);
+/// Return the turn of a ball at the start of a step, or at the node before it, by the changes that
+/// stand for it in a step: 1, or by those of coordinates in a chart that stays.
+mabd_mat3 mabd_redmax_pass_turn_by_chart(const mabd_redmax_pass* r, const mabd_redmax_link* link,
+                                         const mabd_redmax_node* node);
+/// Turn changes or bars of the start of a step, and of the state before it (null = none), into
+/// those of coordinates in charts that stay, or back.
+void mabd_redmax_pass_charts(mabd_redmax_pass* r, bool into, mabd_redmax_tangent start,
+                             const mabd_redmax_tangent* last);
 
 // ---- a residual (tangent_stage.c) --------------------------------------------------------------
 

@@ -90,7 +90,7 @@ void mabd_redmax_copy_node(const mabd_redmax_solve* s, const mabd_redmax_node* f
 void mabd_redmax_load_node(const mabd_redmax_solve* s, const mabd_redmax_node* node);
 /// Coordinates and rates (freedoms) of a ball at an earlier node in the chart that is centred at a
 /// node (step.c).
-void mabd_redmax_chart_past(const mabd_redmax_link* link, const mabd_redmax_node* at,
+void mabd_redmax_local_past(const mabd_redmax_link* link, const mabd_redmax_node* at,
                             const mabd_redmax_node* before, mabd_real* q, mabd_real* v);
 /// Write the iterate of a part to a node (step.c).
 void mabd_redmax_store_node(const mabd_redmax_solve* s, mabd_redmax_node* to);

@@ -7,6 +7,7 @@
 
 typedef struct mabd_redmax_counts {
     int32_t parts, links, freedoms, balls, paths, laws;
+    int32_t charts;                          // balls with charts of their own
     int32_t cuts, rows, borders, loop_links; // of loops
     size_t matrix;                           // entries of the matrices of borders
 } mabd_redmax_counts;

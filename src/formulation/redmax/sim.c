@@ -3,6 +3,7 @@
 
 #include "formulation/redmax/lean.h"
 #include "formulation/redmax/maximal.h"
+#include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_sim.h"
@@ -34,6 +35,7 @@ static mabd_status prepare(void* self, const mabd_rigid_given* given) {
 static mabd_status start(void* self, mabd_error* error) {
     mabd_redmax_start(self);
     MABD_TRY(mabd_redmax_check_start(self, error));
+    MABD_TRY(mabd_redmax_check_charts(self, error));
     return mabd_redmax_check_couplings(self, error);
 }
 
@@ -98,7 +100,7 @@ static const mabd_formulation_ops* table_of(const mabd_sim_def* def) {
 const mabd_formulation_ops mabd_formulation_redmax = {
     .name = "redmax",
     .paper_name = "RedMax",
-    .state_version = 6,
+    .state_version = 7,
     .can = MABD_CAN_CONTACTS | MABD_CAN_PINS | MABD_CAN_CURVES | MABD_CAN_COUPLINGS |
            MABD_CAN_GROUND | MABD_CAN_NODES | MABD_CAN_SPRINGS | MABD_CAN_LOOPS | MABD_CAN_STOPS |
            MABD_CAN_SCRIPTS | MABD_CAN_BATCH | MABD_CAN_GRADIENT,

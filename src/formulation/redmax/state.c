@@ -7,6 +7,7 @@
 #include "formulation/redmax/redmax_sim.h"
 
 #include "base/error.h"
+#include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_motion.h"
 #include "formulation/redmax/redmax_strings.h"
@@ -176,11 +177,13 @@ static void copy_node(const mabd_redmax_sim* sim, const mabd_redmax_node* from,
     memcpy(to->v, from->v, freedoms);
     memcpy(to->turn, from->turn, 4 * (size_t)sim->ball_count * sizeof *to->turn);
     memcpy(to->theta, from->theta, 3 * (size_t)sim->ball_count * sizeof *to->theta);
+    memcpy(to->chart, from->chart, (size_t)sim->ball_count * sizeof *to->chart);
 }
 
 // Forget the history: the state is that of `now`.
 static void forget_history(mabd_redmax_sim* sim) {
     sim->placed = false;
+    mabd_redmax_find_charts(sim, &sim->now);
     memset(sim->wrench, 0, 6 * (size_t)sim->link_count * sizeof *sim->wrench);
     memset(sim->loops.lambda, 0, (size_t)sim->loops.row_count * sizeof *sim->loops.lambda);
     for (int32_t p = 0; p < sim->part_count; p++) {
@@ -241,6 +244,7 @@ static void visit_node(mabd_rigid_cursor* at, const mabd_redmax_sim* sim, mabd_r
     mabd_rigid_visit(at, node->v, (size_t)sim->freedom_count * real);
     mabd_rigid_visit(at, node->turn, 4 * (size_t)sim->ball_count * real);
     mabd_rigid_visit(at, node->theta, 3 * (size_t)sim->ball_count * real);
+    mabd_rigid_visit(at, node->chart, (size_t)sim->ball_count * sizeof *node->chart);
 }
 
 // Visit every array of a state. A change of this order raises state_version.

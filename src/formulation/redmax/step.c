@@ -17,7 +17,7 @@
 // it was. Steps in which the law of an axis jumps: axes.c.
 //
 // Balls: charts are centred at the start of the step, so q_n = 0, v_n = omega_n, and the history is
-// q_(n-1) = log(R_n' R_(n-1)), v_(n-1) = J(q_(n-1))^-1 omega_(n-1).
+// q_(n-1) = log(R_n' R_(n-1)), v_(n-1) = J(q_(n-1))^-1 omega_(n-1). Charts of their own: charts.c.
 
 #include "formulation/redmax/redmax_sim.h"
 
@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "formulation/redmax/explicit.h"
 #include "formulation/redmax/redmax_axes.h"
+#include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_lanes.h"
 #include "formulation/redmax/redmax_loops.h"
@@ -51,25 +52,39 @@ void mabd_redmax_load_node(const mabd_redmax_solve* s, const mabd_redmax_node* n
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->q[k] = node->q[k], sim->v[k] = node->v[k], sim->a[k] = 0;
     }
+    for (int32_t i = s->part->link_first; s->part->has_charts && i < last_link(s); i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        const bool charted = mabd_redmax_is_charted(s, link);
+        for (int32_t k = link->first; link->ball >= 0 && k < link->first + 3; k++) {
+            sim->q[k] = charted ? s->start_q[k] : 0;
+            if (charted) sim->v[k] = s->start_v[k];
+        }
+    }
+}
+
+// Rotation of a ball at the end of a step.
+static mabd_quat end_turn(const mabd_redmax_solve* s, const mabd_redmax_link* link,
+                          const mabd_turn_chart* chart, mabd_vec3 q) {
+    const mabd_real angle = mabd_v3_norm(q);
+    const mabd_vec3 axis = angle > 0 ? mabd_v3_scale(1 / angle, q) : q;
+    if (mabd_turn_is_euler(chart)) return mabd_q_from_matrix(chart->euler.R);
+    return mabd_q_product(mabd_redmax_center(s, link), mabd_q_axis_angle(axis, angle));
 }
 
 static void store_ball(const mabd_redmax_solve* s, const mabd_redmax_link* link,
                        mabd_redmax_node* to) {
     const mabd_redmax_sim* sim = s->sim;
     const mabd_vec3 q = mabd_v3_load(sim->q + link->first), v = mabd_v3_load(sim->v + link->first);
-    const mabd_chart chart = mabd_chart_at(q);
-    const mabd_real angle = mabd_v3_norm(q);
-    const mabd_vec3 axis = angle > 0 ? mabd_v3_scale(1 / angle, q) : q;
-    const mabd_quat center = mabd_q_load(s->from_node->turn + 4 * (size_t)link->ball);
-    const mabd_quat turn = mabd_q_normalize(mabd_q_product(center, mabd_q_axis_angle(axis, angle)));
+    const mabd_turn_chart chart = mabd_redmax_chart_at(s, link, q);
+    const mabd_quat turn = mabd_q_normalize(end_turn(s, link, &chart, q));
     const mabd_quat joint = link->reversed ? mabd_q_conjugate(turn) : turn;
     const mabd_vec3 near = mabd_v3_load(s->from_node->theta + 3 * (size_t)link->ball);
     const mabd_vec3 theta = mabd_so3_log(mabd_q_matrix(joint));
     mabd_q_store(turn, to->turn + 4 * (size_t)link->ball);
     mabd_v3_store(mabd_rotvec_unwrap(theta, near, mabd_v3(1, 1, 1)),
                   to->theta + 3 * (size_t)link->ball);
-    mabd_v3_store(mabd_v3(0, 0, 0), to->q + link->first);
-    mabd_v3_store(mabd_chart_mul(&chart, v), to->v + link->first);
+    mabd_redmax_store_chart(s, link, to);
+    mabd_v3_store(mabd_turn_mul(&chart, v), to->v + link->first);
 }
 
 void mabd_redmax_store_node(const mabd_redmax_solve* s, mabd_redmax_node* to) {
@@ -97,12 +112,13 @@ void mabd_redmax_copy_node(const mabd_redmax_solve* s, const mabd_redmax_node* f
         const size_t ball = (size_t)link->ball;
         memcpy(to->turn + 4 * ball, from->turn + 4 * ball, 4 * sizeof(mabd_real));
         memcpy(to->theta + 3 * ball, from->theta + 3 * ball, 3 * sizeof(mabd_real));
+        to->chart[ball] = from->chart[ball];
     }
 }
 
 // ---- stages ------------------------------------------------------------------------------------
 
-void mabd_redmax_chart_past(const mabd_redmax_link* link, const mabd_redmax_node* at,
+void mabd_redmax_local_past(const mabd_redmax_link* link, const mabd_redmax_node* at,
                             const mabd_redmax_node* before, mabd_real* q_out, mabd_real* v_out) {
     const size_t ball = (size_t)link->ball;
     const mabd_quat now = mabd_q_load(at->turn + 4 * ball);
@@ -117,8 +133,13 @@ static void load_history(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     for (int32_t i = s->part->link_first; i < last_link(s); i++) {
         const mabd_redmax_link* link = &sim->links[i];
+        if (mabd_redmax_is_charted(s, link)) {
+            mabd_redmax_chart_past(s, link, &sim->last, sim->q_m + link->first,
+                                   sim->v_m + link->first);
+            continue;
+        }
         if (link->kind == MABD_PRIMITIVE_BALL) {
-            mabd_redmax_chart_past(link, &sim->now, &sim->last, sim->q_m, sim->v_m);
+            mabd_redmax_local_past(link, &sim->now, &sim->last, sim->q_m, sim->v_m);
             continue;
         }
         for (int32_t k = link->first; k < link->first + link->count; k++) {
@@ -142,7 +163,7 @@ void mabd_redmax_follow(const mabd_redmax_solve* s) {
 static void set_base(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-        sim->q_b[k] = s->from_node->q[k], sim->v_b[k] = s->from_node->v[k];
+        sim->q_b[k] = s->start_q[k], sim->v_b[k] = s->start_v[k];
     }
 }
 
@@ -156,16 +177,16 @@ void mabd_redmax_set_stage(mabd_redmax_solve* s, mabd_integrator method, int num
         s->gamma = 2 * s->h / 3;
         load_history(s);
         for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-            sim->q_b[k] = (4 * s->from_node->q[k] - sim->q_m[k]) / 3;
-            sim->v_b[k] = (4 * s->from_node->v[k] - sim->v_m[k]) / 3;
+            sim->q_b[k] = (4 * s->start_q[k] - sim->q_m[k]) / 3;
+            sim->v_b[k] = (4 * s->start_v[k] - sim->v_m[k]) / 3;
         }
         mabd_redmax_set_pasts(s, 0, &sim->last);
     } else if (number == 1) {
         s->gamma = MABD_REDMAX_ALPHA * s->h;
         mabd_redmax_set_pasts(s, rest, NULL);
         for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-            sim->q_b[k] = s->from_node->q[k] + rest * sim->v[k];
-            sim->v_b[k] = s->from_node->v[k] + rest * sim->a[k];
+            sim->q_b[k] = s->start_q[k] + rest * sim->v[k];
+            sim->v_b[k] = s->start_v[k] + rest * sim->a[k];
         }
     } else {
         if (s->by_rate) s->gamma = MABD_REDMAX_ALPHA * s->h, s->time = s->from + s->gamma;
@@ -225,7 +246,8 @@ static mabd_status advance_sdirk2(mabd_redmax_solve* s) {
 }
 
 static mabd_status advance_by(mabd_redmax_solve* s, mabd_integrator method) {
-    s->law_work = 0;
+    s->law_work = 0, s->switched = 0;
+    mabd_redmax_enter_charts(s);
     mabd_redmax_begin_stages(s);
     switch (method) {
     case MABD_INTEGRATOR_EULER:
@@ -310,6 +332,19 @@ static mabd_status check_paths(const mabd_redmax_solve* s) {
     return MABD_OK;
 }
 
+// Explicit methods must not leave charts either; implicit ones look at each stage (newton.c).
+static mabd_status check_charts(const mabd_redmax_solve* s) {
+    for (int32_t i = s->part->link_first; s->part->has_charts && i < last_link(s); i++) {
+        const mabd_redmax_link* link = &s->sim->links[i];
+        const char* why = NULL;
+        if (mabd_redmax_is_charted(s, link)) why = mabd_redmax_leaves_chart(s, link);
+        if (!why) continue;
+        s->report->link = i, s->report->reason = why;
+        return MABD_ERR_DIVERGED;
+    }
+    return MABD_OK;
+}
+
 mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bool last,
                                 mabd_redmax_node* to) {
     s->report->joint = -1;
@@ -320,9 +355,11 @@ mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bo
                                                  : mabd_redmax_close_loops(s));
     }
     MABD_TRY(check_paths(s));
+    MABD_TRY(check_charts(s));
     mabd_redmax_store_node(s, to);
     const bool gains = is_implicit(method) && gains_energy(s, to);
     if (!gains || last) mabd_redmax_keep_stages(s);
+    if (!gains || last) s->report->chart_switches += s->switched;
     if (!gains) return MABD_OK;
     s->report->guarded++;
     if (!last) {
@@ -363,7 +400,7 @@ mabd_status mabd_redmax_divide(mabd_redmax_solve* s, mabd_real time) {
     const mabd_real unit = sim->def.h / (mabd_real)units;
     const mabd_integrator method = mabd_redmax_divided_method(sim, s->part);
     int32_t size = units / 2, done = 0;
-    s->report->retries++, s->report->substeps = 0;
+    s->report->retries++, s->report->substeps = s->report->chart_switches = 0;
     s->part->peak_after = s->part->peak;
     mabd_redmax_copy_node(s, &sim->now, &sim->base);
     mabd_redmax_load_forces(s);
@@ -418,6 +455,7 @@ static mabd_status advance_once(mabd_redmax_solve* s, mabd_integrator method, ma
     if (!s->jumped) return status;
     s->watches = false, s->part->peak_after = s->part->peak;
     s->part->taken = MABD_INTEGRATOR_EULER;
+    s->report->chart_switches = 0;
     mabd_redmax_begin_branches(s, time);
     mabd_redmax_load_forces(s);
     return mabd_redmax_advance(s, MABD_INTEGRATOR_EULER, last, &sim->next);
@@ -433,7 +471,10 @@ mabd_redmax_solve mabd_redmax_begin_step(mabd_redmax_sim* sim, int32_t index) {
                                  .h = sim->def.h,
                                  .force = sim->force,
                                  .motor = sim->motor,
-                                 .from_node = &sim->now};
+                                 .from_node = &sim->now,
+                                 .in_charts = true,
+                                 .start_q = sim->now.q,
+                                 .start_v = sim->now.v};
     return s;
 }
 
@@ -544,6 +585,7 @@ static void add_report(const mabd_redmax_report* r, mabd_step_info* info) {
     info->line_searches += r->line_searches;
     info->converged &= r->converged;
     info->redmax.guarded += r->guarded;
+    info->redmax.chart_switches += r->chart_switches;
 }
 
 static mabd_status report_failure(const mabd_redmax_sim* sim, const mabd_redmax_report* r,

@@ -43,7 +43,7 @@ static void enter_rows(mabd_redmax_pass* r) {
 // Return to the residual of the accelerations, with the derivatives of the forces of rows.
 static void enter_residual(mabd_redmax_pass* r) {
     r->s.by_rate = false;
-    mabd_redmax_pass_copy(r, r->g->sim->v, r->s.from_node->v);
+    mabd_redmax_pass_copy(r, r->g->sim->v, r->s.start_v);
     mabd_redmax_residual(&r->s);
     if (r->part->cut_count > 0) mabd_redmax_border_derivatives(&r->s);
 }
@@ -72,7 +72,7 @@ static void collect(mabd_redmax_pass* r, const mabd_real* z, mabd_redmax_tangent
         const mabd_redmax_link* link = &g->sim->links[i];
         for (int k = 0; k < link->count; k++) {
             const int32_t at = link->first + k;
-            if (link->kind != MABD_PRIMITIVE_BALL) {
+            if (!mabd_redmax_pass_is_centered(r, link)) {
                 start.q[at] -= mabd_redmax_bar(g->sim, i, k, by_q, z);
             }
             start.v[at] -= mabd_redmax_bar(g->sim, i, k, by_v, z);
@@ -118,6 +118,7 @@ mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent e
     if (status != MABD_OK) return mabd_redmax_pass_fail(r, status);
     explicit_end(r);
     MABD_TRY(end_back(r, end, start));
+    mabd_redmax_pass_chart_laws(r);
     if (r->part->cut_count > 0) mabd_redmax_border_derivatives(&r->s);
     mabd_redmax_pass_clear(r, g->a);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
@@ -127,7 +128,8 @@ mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent e
     mabd_redmax_pass_wrenches_back(r, start.q);
     MABD_TRY(solve_back(r));
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
-        if (!mabd_redmax_pass_is_ball(r, k)) start.q[k] += g->q[k];
+        const mabd_redmax_link* link = &sim->links[sim->freedoms[k].link];
+        if (!mabd_redmax_pass_is_centered(r, link)) start.q[k] += g->q[k];
         start.v[k] += g->v[k];
     }
     mabd_redmax_pull_back(&r->s, g->z, NULL);
@@ -149,7 +151,8 @@ static void rows_forward(mabd_redmax_pass* r, int32_t i, mabd_redmax_direction* 
     mabd_redmax_changes c = g->changes;
     c.q = g->q, c.v = d->now.v;
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
-        g->q[k] = mabd_redmax_pass_is_ball(r, k) ? 0 : d->now.q[k];
+        const mabd_redmax_link* link = &g->sim->links[g->sim->freedoms[k].link];
+        g->q[k] = mabd_redmax_pass_is_centered(r, link) ? 0 : d->now.q[k];
     }
     mabd_redmax_push(&r->s, &c, g->z, NULL);
     memcpy(d->rows + row, c.rows + row, (size_t)r->part->row_count * sizeof *c.rows);
@@ -165,7 +168,9 @@ static void slope_forward(mabd_redmax_pass* r, int32_t i, mabd_redmax_direction*
     mabd_redmax_changes c = g->changes;
     c.q = g->q, c.v = g->v;
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
-        g->q[k] = mabd_redmax_pass_is_ball(r, k) ? 0 : d->now.q[k], g->v[k] = d->now.v[k];
+        const mabd_redmax_link* link = &g->sim->links[g->sim->freedoms[k].link];
+        const bool zero = mabd_redmax_pass_is_centered(r, link); // q is 0 at the start
+        g->q[k] = zero ? 0 : d->now.q[k], g->v[k] = d->now.v[k];
     }
     mabd_redmax_push(&r->s, &c, g->z, NULL);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
@@ -201,6 +206,7 @@ mabd_status mabd_redmax_explicit_forward(mabd_redmax_pass* r, mabd_redmax_direct
         for (int32_t i = 0; i < g->direction_count; i++) rows_forward(r, i, &from[i]);
         enter_residual(r);
     }
+    mabd_redmax_pass_chart_laws(r);
     for (int32_t i = 0; i < g->direction_count; i++) {
         mabd_redmax_direction* d = &from[i];
         mabd_redmax_pass_set_target(r, i, 1);

@@ -49,7 +49,7 @@ static void still(mabd_redmax_pass* r) {
     }
     sim->model = &g->still, sim->freedoms = g->still_freedoms;
     sim->body_force = g->still_force, sim->inputs.has_applied = false;
-    r->s.wind = mabd_v3(0, 0, 0), r->s.from_node = &sim->next;
+    r->s.wind = mabd_v3(0, 0, 0), r->s.from_node = &sim->next, r->s.in_charts = false;
 }
 
 static void leave(mabd_redmax_pass* r, const impact_view* v) {
@@ -183,7 +183,8 @@ static void direction_forward(mabd_redmax_pass* r, int32_t i) {
     mabd_redmax_changes c = g->changes;
     c.q = g->q;
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
-        g->q[k] = mabd_redmax_pass_is_ball(r, k) ? 0 : t.q[k];
+        const mabd_redmax_link* link = &g->sim->links[g->sim->freedoms[k].link];
+        g->q[k] = mabd_redmax_pass_is_centered(r, link) ? 0 : t.q[k];
     }
     mabd_redmax_push(&r->s, &c, g->z, NULL);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {

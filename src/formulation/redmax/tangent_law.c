@@ -87,8 +87,9 @@ void mabd_redmax_pass_theta(const mabd_redmax_pass* r, mabd_real s, const mabd_r
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &r->g->sim->links[i];
         if (!is_ball(link) || !link->laws) continue;
-        mabd_pass_m3(r->back, s, theta_by_turn(link, node), r->g->base_theta + link->first,
-                     t.q + link->first);
+        const mabd_mat3 T = theta_by_turn(link, node);
+        const mabd_mat3 by_q = mabd_m3_product(T, mabd_redmax_pass_turn_by_chart(r, link, node));
+        mabd_pass_m3(r->back, s, by_q, r->g->base_theta + link->first, t.q + link->first);
     }
 }
 

@@ -9,9 +9,11 @@
 //   history    q_m = log(R_n'R_(n-1)), v_m = J(q_m)^-1 omega_(n-1):
 //              J dq_m = rho_(n-1) - exp(q_m)'rho_n,      J dv_m = d omega_(n-1) - (dJ.v_m) dq_m
 //
+// In charts of their own balls are freedoms like others: tangent_charts.c.
 // Prescribed freedoms have the row dq = dt of their target t, whose bar is z. A target that a
 // program has set is reached along a line from where the axis was at the start of the step.
 
+#include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/tangent_law.h"
 
 #include "base/error.h"
@@ -27,14 +29,12 @@ typedef struct ball_maps {
     mabd_mat3 J, K, Q;
 } ball_maps;
 
-static ball_maps ball_maps_at(const mabd_real* q, const mabd_real* v) {
-    const mabd_chart chart = mabd_chart_at(mabd_v3_load(q));
-    const mabd_vec3 u = mabd_v3_load(v);
+static ball_maps ball_maps_at(const mabd_redmax_pass* r, const mabd_redmax_link* link,
+                              const mabd_real* q, const mabd_real* v) {
+    const mabd_turn_chart chart = mabd_redmax_chart_at(&r->s, link, mabd_v3_load(q));
     ball_maps b;
-    b.J = mabd_chart_matrix(&chart), b.Q = mabd_chart_rotation(&chart);
-    b.K = mabd_m3(mabd_chart_slope(&chart, mabd_v3(1, 0, 0), u),
-                  mabd_chart_slope(&chart, mabd_v3(0, 1, 0), u),
-                  mabd_chart_slope(&chart, mabd_v3(0, 0, 1), u));
+    b.J = mabd_turn_matrix(&chart), b.Q = mabd_turn_rotation(&chart);
+    b.K = mabd_turn_slopes(&chart, mabd_v3_load(v));
     return b;
 }
 
@@ -50,20 +50,24 @@ void mabd_redmax_pass_end(const mabd_redmax_pass* r, const mabd_real* q, const m
             mabd_pass_scaled(r->back, 1, link->count, end.v + at, g->v + at);
             continue;
         }
-        const ball_maps b = ball_maps_at(q + at, v + at);
+        const ball_maps b = ball_maps_at(r, link, q + at, v + at);
         mabd_pass_m3(r->back, 1, b.J, end.q + at, g->q + at);
-        mabd_pass_m3(r->back, 1, mabd_m3_transpose(b.Q), end.q + at, start.q + at);
+        if (mabd_redmax_pass_is_centered(r, link)) {
+            mabd_pass_m3(r->back, 1, mabd_m3_transpose(b.Q), end.q + at, start.q + at);
+        }
         mabd_pass_m3(r->back, 1, b.J, end.v + at, g->v + at);
         mabd_pass_m3(r->back, 1, b.K, end.v + at, g->q + at);
     }
 }
 
 // Between the history q_m, v_m of a ball, dq and dv, and the states last and start.
-static void pass_ball_history(const mabd_redmax_pass* r, size_t at, mabd_real* dq, mabd_real* dv,
-                              mabd_redmax_tangent start, mabd_redmax_tangent last) {
+static void pass_ball_history(const mabd_redmax_pass* r, const mabd_redmax_link* link,
+                              mabd_real* dq, mabd_real* dv, mabd_redmax_tangent start,
+                              mabd_redmax_tangent last) {
     const mabd_redmax_sim* sim = r->g->sim;
+    const size_t at = (size_t)link->first;
     const mabd_vec3 q = mabd_v3_load(sim->q_m + at);
-    const ball_maps b = ball_maps_at(sim->q_m + at, sim->v_m + at);
+    const ball_maps b = ball_maps_at(r, link, sim->q_m + at, sim->v_m + at);
     const mabd_mat3 inverse = mabd_so3_log_gradients(q);
     const mabd_mat3 turned = mabd_m3_product(inverse, mabd_m3_transpose(b.Q));
     const mabd_mat3 bent = mabd_m3_product(inverse, b.K);
@@ -83,11 +87,13 @@ static void pass_ball_history(const mabd_redmax_pass* r, size_t at, mabd_real* d
 // Between the base of a stage (g->base_q, base_v), and the states it comes from.
 static void pass_base(const mabd_redmax_pass* r, mabd_real s, mabd_redmax_tangent start) {
     const mabd_redmax_gradient* g = r->g;
-    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r);
-         k++) { // q of a ball is 0 at the start
-        if (!mabd_redmax_pass_is_ball(r, k))
-            mabd_pass_scaled(r->back, s, 1, g->base_q + k, start.q + k);
-        mabd_pass_scaled(r->back, s, 1, g->base_v + k, start.v + k);
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &g->sim->links[i];
+        const bool zero = mabd_redmax_pass_is_centered(r, link); // q is 0 at the start
+        for (int32_t k = link->first; k < link->first + link->count; k++) {
+            if (!zero) mabd_pass_scaled(r->back, s, 1, g->base_q + k, start.q + k);
+            mabd_pass_scaled(r->back, s, 1, g->base_v + k, start.v + k);
+        }
     }
     if (r->part->law_count > 0) mabd_redmax_pass_theta(r, s, r->s.from_node, start);
 }
@@ -100,16 +106,16 @@ static void pass_history(const mabd_redmax_pass* r, mabd_redmax_tangent start,
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &g->sim->links[i];
         const size_t at = (size_t)link->first;
-        if (link->kind != MABD_PRIMITIVE_BALL) {
+        if (!mabd_redmax_pass_is_centered(r, link)) {
             mabd_pass_scaled(r->back, -third, link->count, g->base_q + at, last.q + at);
             mabd_pass_scaled(r->back, -third, link->count, g->base_v + at, last.v + at);
             continue;
         }
         mabd_real dq[3] = {0}, dv[3] = {0};
-        if (!r->back) pass_ball_history(r, at, dq, dv, start, last);
+        if (!r->back) pass_ball_history(r, link, dq, dv, start, last);
         mabd_pass_scaled(r->back, -third, 3, g->base_q + at, dq);
         mabd_pass_scaled(r->back, -third, 3, g->base_v + at, dv);
-        if (r->back) pass_ball_history(r, at, dq, dv, start, last);
+        if (r->back) pass_ball_history(r, link, dq, dv, start, last);
     }
 }
 
@@ -185,8 +191,8 @@ void mabd_redmax_pass_centers_back(const mabd_redmax_pass* r, mabd_real sign, co
     const mabd_redmax_sim* sim = r->g->sim;
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &sim->links[i];
-        if (link->kind != MABD_PRIMITIVE_BALL) continue;
-        const mabd_mat3 Q = mabd_chart_rotation(&sim->balls[link->ball].chart);
+        if (!mabd_redmax_pass_is_centered(r, link)) continue;
+        const mabd_mat3 Q = mabd_turn_rotation(&sim->balls[link->ball].chart);
         mabd_vec3 bar = mabd_m3_mul(Q, mabd_redmax_parent_side_bar(sim, i).w);
         if (link->laws && z) {
             const mabd_vec3 own = mabd_v3_load(z + link->first);
@@ -202,8 +208,8 @@ void mabd_redmax_pass_centers_forward(const mabd_redmax_pass* r, const mabd_real
     const mabd_redmax_sim* sim = g->sim;
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &sim->links[i];
-        if (link->kind != MABD_PRIMITIVE_BALL) continue;
-        const mabd_mat3 Q = mabd_chart_rotation(&sim->balls[link->ball].chart);
+        if (!mabd_redmax_pass_is_centered(r, link)) continue;
+        const mabd_mat3 Q = mabd_turn_rotation(&sim->balls[link->ball].chart);
         const mabd_vec3 rho = mabd_v3_load(center + link->first);
         mabd_spatial* e = &g->changes.parent_side[i];
         e->w = mabd_v3_add(e->w, mabd_m3_tmul(Q, rho));

@@ -228,9 +228,10 @@ static mabd_status enter_velocities(start_run* r, mabd_redmax_solve* s, int32_t 
     const mabd_redmax_gradient* g = r->g;
     mabd_redmax_sim* sim = g->sim;
     r->pull.velocities = true;
+    mabd_redmax_load_node(s, &sim->now);
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         const mabd_signal* script = sim->freedoms[k].script;
-        sim->q[k] = sim->now.q[k], sim->v[k] = 0;
+        sim->v[k] = 0;
         sim->a[k] = script ? mabd_signal_rate(script, 0) : 0;
     }
     for (int32_t i = 0; i < g->parameter_count; i++) {

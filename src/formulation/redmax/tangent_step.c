@@ -6,6 +6,7 @@
 // A step in parts is a chain of steps by the method without history; going back over it, each is
 // reached by taking the ones before it again.
 
+#include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/tangent_law.h"
 
 // ---- a step ------------------------------------------------------------------------------------
@@ -13,20 +14,32 @@
 static mabd_status method_back(mabd_redmax_pass* r, mabd_integrator method, mabd_redmax_tangent end,
                                mabd_redmax_tangent start, mabd_redmax_tangent last,
                                mabd_redmax_tangent begin) {
+    const mabd_redmax_tangent* history = method == MABD_INTEGRATOR_BDF2 ? &last : NULL;
     r->s.rows_known = true;
+    mabd_redmax_enter_charts(&r->s);
+    mabd_redmax_pass_charts(r, true, start, history);
     const mabd_status status = method == MABD_INTEGRATOR_SEMI_IMPLICIT
                                    ? mabd_redmax_explicit_back(r, end, start, begin)
                                    : mabd_redmax_implicit_back(r, method, end, start, last, begin);
+    mabd_redmax_pass_charts(r, false, start, history);
     r->s.rows_known = false;
     return status;
 }
 
 static mabd_status method_forward(mabd_redmax_pass* r, mabd_integrator method, bool halves) {
     mabd_redmax_direction* d = r->g->directions;
+    const bool history = method == MABD_INTEGRATOR_BDF2;
     r->s.rows_known = true;
+    mabd_redmax_enter_charts(&r->s);
+    for (int32_t i = 0; i < r->g->direction_count; i++) {
+        mabd_redmax_pass_charts(r, true, d[i].now, history ? &d[i].last : NULL);
+    }
     const mabd_status status = method == MABD_INTEGRATOR_SEMI_IMPLICIT
                                    ? mabd_redmax_explicit_forward(r, d, halves)
                                    : mabd_redmax_implicit_forward(r, method, d, halves);
+    for (int32_t i = 0; i < r->g->direction_count; i++) {
+        mabd_redmax_pass_charts(r, false, d[i].now, history ? &d[i].last : NULL);
+    }
     r->s.rows_known = false;
     return status;
 }
@@ -213,7 +226,8 @@ static mabd_redmax_solve solve_of(mabd_redmax_pass* r) {
                                  .h = sim->def.h,
                                  .force = sim->force,
                                  .motor = sim->motor,
-                                 .from_node = &sim->now};
+                                 .from_node = &sim->now,
+                                 .in_charts = true};
     return s;
 }
 

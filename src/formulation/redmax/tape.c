@@ -39,6 +39,7 @@ static mabd_redmax_record lay_out(const mabd_redmax_gradient* g, mabd_arena* are
     r.peak = mabd_arena_take(arena, parts, real);
     r.target_set = mabd_arena_take(arena, sim->inputs.count, sizeof *r.target_set);
     r.left_out = mabd_arena_take(arena, rows, sizeof *r.left_out);
+    r.node.chart = mabd_arena_take(arena, balls, sizeof *r.node.chart);
     r.taken = mabd_arena_take(arena, parts, sizeof *r.taken);
     r.divided = mabd_arena_take(arena, parts, sizeof *r.divided);
     r.impact = mabd_arena_take(arena, parts, sizeof *r.impact);
@@ -70,6 +71,7 @@ static void copy_node(const mabd_redmax_sim* sim, const mabd_redmax_node* from,
     memcpy(to->v, from->v, freedoms * sizeof *to->v);
     memcpy(to->turn, from->turn, 4 * balls * sizeof *to->turn);
     memcpy(to->theta, from->theta, 3 * balls * sizeof *to->theta);
+    memcpy(to->chart, from->chart, balls * sizeof *to->chart);
 }
 
 static void write_balls(const mabd_redmax_sim* sim, mabd_real* to) {

@@ -312,6 +312,11 @@ static void set_laws(builder* w, int32_t from, int32_t joint) {
     }
 }
 
+// Chart of a ball in the string of a joint.
+static int32_t chart_of(const builder* w, const string_entry* entry, int32_t joint) {
+    return entry->piece ? entry->piece->chart : w->model->joints[joint].chart;
+}
+
 // Set axes and direction of a link of a joint.
 static void set_link(builder* w, int32_t link, const string_entry* entry, int32_t joint,
                      bool reversed) {
@@ -324,6 +329,7 @@ static void set_link(builder* w, int32_t link, const string_entry* entry, int32_
     if (entry->piece && entry->piece->type == MABD_JOINT_SCREW) {
         own->S.v = mabd_v3_scale(entry->piece->pitch, own->S.w);
     }
+    if (own->ball >= 0) own->chart = chart_of(w, entry, joint);
     const bool composite = w->model->joints[joint].type > MABD_JOINT_SCREW;
     for (int32_t k = 0; k < own->count; k++) {
         w->sim->freedoms[own->first + k].axis = (composite ? entry->label : entry->axis) + k;
@@ -355,6 +361,8 @@ static void add_joint(builder* w, int32_t parent, mabd_frame P, int32_t joint, i
         const mabd_frame own_frame = piece_frame(entry);
         if (!reversed) rest = mabd_frame_product(&rest, &own_frame);
         link = add_link(w, entry, link, rest);
+        w->n.charts +=
+            entry->kind == MABD_PRIMITIVE_BALL && chart_of(w, entry, joint) != MABD_CHART_LOCAL;
         set_link(w, link, entry, joint, reversed);
         rest = reversed ? mabd_frame_inverse(&own_frame) : identity();
         if (reversed) end = mabd_frame_product(&on_a, &own_frame); // that of the first piece stays
@@ -448,6 +456,7 @@ static void measure_part(mabd_redmax_sim* sim, mabd_redmax_part* part) {
         *way = link_length(link) + (link->parent >= 0 ? sim->up[link->parent] : 0);
         if (*way > longest) longest = *way;
         weight += link->M.mass * g;
+        part->has_charts |= link->ball >= 0 && link->chart != MABD_CHART_LOCAL;
         if (link->body >= 0) judge_forces(sim, part, link->body), part->body_count++;
         for (int32_t k = link->first; k < link->first + link->count; k++) {
             const mabd_control* c = sim->freedoms[k].control;

@@ -82,7 +82,7 @@ mabd_status mabd_json_joint_frame(mabd_json_reader* reader, const mabd_json_node
                                   mabd_real* anchor, mabd_real* frame);
 /// Members of a joint for mabd_json_path.
 #define MABD_JSON_PATH_KEYS                                                                        \
-    "pitch", "frames", "closed", "start", "joints", "x", "y", "z", "rx", "ry", "rz"
+    "chart", "pitch", "frames", "closed", "start", "joints", "x", "y", "z", "rx", "ry", "rz"
 /// Read the members MABD_JSON_PATH_KEYS of a joint; what they point to lives as long as the reader
 /// (json_path.c).
 mabd_status mabd_json_path(mabd_json_reader* reader, const mabd_json_node* node,

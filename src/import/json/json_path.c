@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read what joints without atomic rows have beside their frame: the pitch of a screw, the frames of
-// a curve, the control values of a surface, the parts of a composite.
+// Read what joints have beside their frame for formulations with joint coordinates: the chart of
+// a ball, the pitch of a screw, the frames of a curve, the control values of a surface, the parts
+// of a composite.
 #include "import/json/json_internal.h"
 
 #include <string.h>
@@ -82,15 +83,34 @@ static mabd_status read_surface(mabd_json_reader* reader, const mabd_json_node* 
     return MABD_OK;
 }
 
+// ---- balls -------------------------------------------------------------------------------------
+
+static mabd_status read_chart(mabd_json_reader* reader, const mabd_json_node* node,
+                              mabd_joint_chart* chart) {
+    static const char* const names[] = {
+#define X(name, text) text,
+        MABD_JOINT_CHART_LIST(X)
+#undef X
+    };
+    mabd_json_node member;
+    int value = 0;
+    if (!mabd_json_member(node, "chart", &member)) return MABD_OK;
+    MABD_TRY(mabd_json_choice(reader, node, "chart", names, MABD_JOINT_CHART_COUNT, &value));
+    *chart = (mabd_joint_chart)value;
+    return MABD_OK;
+}
+
 // ---- composites --------------------------------------------------------------------------------
 
 static mabd_status read_part(mabd_json_reader* reader, const mabd_json_node* node,
                              mabd_joint_part* part) {
-    static const char* const keys[] = {"type", "anchor", "axis", "axis2", "frame", "pitch", NULL};
+    static const char* const keys[] = {"type",  "anchor", "axis",  "axis2",
+                                       "frame", "pitch",  "chart", NULL};
     *part = mabd_default_joint_part();
     MABD_TRY(mabd_json_only(reader, node, keys));
     MABD_TRY(mabd_json_joint_type(reader, node, &part->type));
     MABD_TRY(mabd_json_joint_frame(reader, node, part->anchor, part->frame));
+    MABD_TRY(read_chart(reader, node, &part->chart));
     return mabd_json_real(reader, node, "pitch", &part->pitch);
 }
 
@@ -124,6 +144,7 @@ static mabd_status read_start(mabd_json_reader* reader, const mabd_json_node* no
 
 mabd_status mabd_json_path(mabd_json_reader* reader, const mabd_json_node* node,
                            mabd_joint_def* def) {
+    MABD_TRY(read_chart(reader, node, &def->chart));
     MABD_TRY(mabd_json_real(reader, node, "pitch", &def->pitch));
     MABD_TRY(read_curve(reader, node, def));
     MABD_TRY(read_surface(reader, node, def));

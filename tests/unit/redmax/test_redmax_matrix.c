@@ -23,6 +23,7 @@ static random_scene_def tree(uint64_t seed, int32_t bodies) {
                                   .controls = true,
                                   .soft = true,
                                   .paths = seed % 5 > 2,
+                                  .charts = seed % 7 > 3,
                                   .mass_range = 4};
     return def;
 }
