@@ -79,8 +79,8 @@ MABD_FN bool mabd_redmax_is_lean(const mabd_redmax_solve* s) {
     return s->part->structure.lean && !s->part->poses && !s->part->pushed && !s->pull;
 }
 
-/// Find the structure of all parts and their packs (redmax_lanes.h), and take memory for them; links
-/// are there. MABD_ERR_MEMORY.
+/// Find the structure of all parts and their packs (redmax_lanes.h), and take memory for them;
+/// links are there. MABD_ERR_MEMORY.
 mabd_status mabd_redmax_lean_create(mabd_redmax_sim* sim);
 /// Free what mabd_redmax_lean_create took; also after it failed.
 void mabd_redmax_lean_destroy(mabd_redmax_sim* sim);

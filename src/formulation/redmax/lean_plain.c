@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sweeps over the links of one lean part.
 
-#include "formulation/redmax/lean.h"
+#include "formulation/redmax/lean_text.h"
 
 #include "base/isa.h"
-#include "math/lanes.h"
 
 #include <string.h>
-
-#define LEAN_REAL            mabd_real
-#define LEAN_COUNT           1
-#define LEAN_PAD             4
-#define LEAN_PART            mabd_quad
-#define LEAN_PARTS           1
-#define LEAN_PUT(p, x, y, z) (*(p) = (mabd_quad){x, y, z, 0})
-#define LEAN(name)           plain_##name
-#include "formulation/redmax/lean_text.h"
 
 static plain_tree tree_of(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sweeps of a lean part (lean.h): motion.c and factor.c where every link has one turn or slide
 // along an axis of its frame, or none, and variations have 12 reals. One source for one part, and
-// for equal parts in lanes. It is included after these:
+// for equal parts in lanes. It is included after these, or without them for one part:
 //
 //   LEAN_REAL     a real, or a vector with one real of each part
 //   LEAN_COUNT    parts: reals in LEAN_REAL
@@ -23,6 +23,20 @@
 // N of a link is only there between its first child and its parent: in a slot of a few for a part.
 // Sums have the order of links, whatever the ranges that threads work on: a child adds to its
 // parent after all links behind the child are done.
+#pragma once
+
+#include "formulation/redmax/lean.h"
+#include "math/lanes.h"
+
+#ifndef LEAN
+#define LEAN_REAL            mabd_real
+#define LEAN_COUNT           1
+#define LEAN_PAD             4
+#define LEAN_PART            mabd_quad
+#define LEAN_PARTS           1
+#define LEAN_PUT(p, x, y, z) (*(p) = (mabd_quad){x, y, z, 0})
+#define LEAN(name)           plain_##name
+#endif
 
 enum { LEAN(ROWS) = 2 * LEAN_PAD, LEAN(WIDTH) = 2 * LEAN_PARTS, LEAN(BLOCK) = 12 * 2 * LEAN_PARTS };
 
