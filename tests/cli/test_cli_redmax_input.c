@@ -76,6 +76,14 @@ Test(cli_redmax_input, prescribed_axes) {
                    0, "joint 'p': rx: the target 0.2 rad of the rigid servo lies 0.1 rad above");
 }
 
+Test(cli_redmax_input, charts) {
+    expect_refused(JOINT("\"type\": \"ball\", \"chart\": \"XYX\""), 0,
+                   "the chart 'XYX' of joint 'p' is singular in the start pose");
+    expect_refused(JOINT("\"type\": \"ball\", \"chart\": \"XXY\""), 124, "found 'XXY'");
+    expect_refused(JOINT("\"type\": \"hinge\", \"chart\": \"XYZ\""), 75,
+                   "needs a ball, a slot or a free joint");
+}
+
 Test(cli_redmax_input, an_open_loop_names_joint_and_opening) {
     expect_refused(
         "{\"bodies\": [" BODY "], \"joints\": [{\"name\": \"top\", \"type\": \"hinge\", \"b\":"
