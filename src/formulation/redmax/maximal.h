@@ -6,8 +6,11 @@
 #include "formulation/redmax/maximal_data.h"
 
 /// True if a control of a joint is a row of the dual system: a rigid servo, or a spring or damper
-/// of integrator linear-implicit that is not on a rotation vector (maximal_rows.c).
+/// of integrator linear-implicit (maximal_rows.c).
 bool mabd_maximal_is_row(const mabd_sim_def* def, const mabd_row_set* set, int32_t control);
+/// True if a control acts on a component of a rotation vector and is no rigid servo: its force at
+/// the start of the step is explicit, its row if it is one holds the change (maximal_rows.c).
+bool mabd_maximal_is_turn(const mabd_row_set* set, int32_t control);
 /// Rows of a joint in the plan (maximal_rows.c).
 int32_t mabd_maximal_row_count(const mabd_model* m, const mabd_sim_def* def, int32_t joint);
 /// Pose and twist of all bodies at the start of the step, of scripts that of the whole step, into

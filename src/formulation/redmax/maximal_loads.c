@@ -4,8 +4,8 @@
 //   M V~ = M V + h (ad(V)' M V + F)                                          [RM eq. 1.28]
 //
 // F: gravity, forces of the scene and applied ones, drag d (wind - v), and along the rows of axes
-// the forces of motors, and of springs, dampers and servos that are no rows themselves. Dampers on
-// three free rotations act on the relative angular velocity r in the joint frame F on b:
+// the forces of motors, and of springs, dampers and servos that are no rows themselves. Explicit
+// dampers on three free rotations act on the relative angular velocity r in the joint frame F on b:
 //
 //   t_b = -F D r      t_a = -R_a' R_b t_b
 //
@@ -101,11 +101,16 @@ static mabd_real axis_force(const mabd_maximal_sim* sim, const mabd_model_joint*
     return c->offset + c->gain * target - c->stiffness * x[0] - (turns ? 0 : c->damping * x[1]);
 }
 
+// True if dampers of a rotation vector are explicit.
+static bool has_dampers(const mabd_maximal_sim* sim, const mabd_row_set* set) {
+    return set->damped && sim->def.integrator != MABD_INTEGRATOR_LINEAR_IMPLICIT;
+}
+
 // Torque of the dampers of a rotation vector on b, joint frame on b.
 static mabd_vec3 damper_torque(const mabd_maximal_sim* sim, const mabd_model_joint* joint) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     mabd_real torque[3] = {0, 0, 0};
-    for (int32_t r = 0; set->damped && r < set->control_count; r++) {
+    for (int32_t r = 0; r < set->control_count; r++) {
         const mabd_row* row = &set->control_row[r];
         if (row->kind != MABD_ROW_VECTOR) continue;
         torque[row->axis] =
@@ -137,12 +142,12 @@ static void add_axes(mabd_maximal_sim* sim, int32_t index) {
     }
     mabd_rigid_joint_rows(&view, set->control_count, set->control_row, near, x, J);
     for (int32_t r = 0; r < set->control_count; r++) {
-        if (mabd_maximal_is_row(&sim->def, set, r)) continue;
+        if (mabd_maximal_is_row(&sim->def, set, r) && !mabd_maximal_is_turn(set, r)) continue;
         const size_t k = (size_t)(joint->coordinate + r);
         sim->through[k] = axis_force(sim, joint, r);
         add_row(sim, joint, &J[r], sim->through[k]);
     }
-    if (set->damped) add_dampers(sim, joint, &view);
+    if (has_dampers(sim, set)) add_dampers(sim, joint, &view);
 }
 
 void mabd_maximal_set_loads(mabd_maximal_sim* sim) {
@@ -174,6 +179,12 @@ mabd_rigid_twist mabd_maximal_free_twist(const mabd_maximal_sim* sim, int32_t bo
 
 // ---- wrenches of joints ------------------------------------------------------------------------
 
+// Add a torque about an axis of the joint frame on b to a wrench.
+static void add_turn(const mabd_joint_view* view, int axis, mabd_real torque, mabd_real* wrench) {
+    const mabd_vec3 n = mabd_m3_mul(view->Ab, mabd_m3_column(&view->Fb, axis));
+    mabd_v3_store(mabd_v3_axpy(torque, n, mabd_v3_load(wrench + 3)), wrench + 3);
+}
+
 void mabd_maximal_write_wrench(mabd_maximal_sim* sim, int32_t index) {
     const mabd_model_joint* joint = &sim->model->joints[index];
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
@@ -188,7 +199,14 @@ void mabd_maximal_write_wrench(mabd_maximal_sim* sim, int32_t index) {
     }
     for (int32_t r = 0; r < set->control_count; r++) {
         const size_t k = (size_t)(joint->coordinate + r);
-        if (l && mabd_maximal_is_row(&sim->def, set, r)) sim->through[k] = l[row++] / sim->def.h;
+        if (l && mabd_maximal_is_row(&sim->def, set, r)) {
+            const mabd_real force = l[row++] / sim->def.h;
+            if (mabd_maximal_is_turn(set, r)) {
+                add_turn(&view, set->control_row[r].axis, force, wrench);
+            } else {
+                sim->through[k] = force;
+            }
+        }
         mabd_rigid_add_row_force(&view, &set->control_row[r], &sim->now.x[2 * k], sim->through[k],
                                  wrench);
     }
@@ -196,7 +214,7 @@ void mabd_maximal_write_wrench(mabd_maximal_sim* sim, int32_t index) {
         mabd_rigid_add_row_force(&view, &set->motor[r].row, &zero,
                                  mabd_maximal_motor(sim, index, r), wrench);
     }
-    if (set->damped) {
+    if (has_dampers(sim, set)) {
         const mabd_vec3 t = mabd_m3_mul(view.Fb, damper_torque(sim, joint));
         mabd_v3_store(mabd_v3_add(mabd_v3_load(wrench + 3), mabd_m3_mul(view.Ab, t)), wrench + 3);
     }

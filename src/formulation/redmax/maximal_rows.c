@@ -20,7 +20,11 @@
 //
 //   x'+ + l/(h (h k + d)) = (f - k x)/(h k + d)
 //
-// but not for those on rotation vectors, whose dampers act on another rate than their springs.
+// Springs on rotation vectors act on another rate than dampers beside them, which act on the relative
+// angular velocity r in the joint frame on b. There the force of the spring at the start stays
+// explicit, and the row has the rest of it as if it acted on r, which is the same to first order:
+//
+//   r+ + l/(h (h k + d)) = 0
 
 #include "formulation/redmax/maximal.h"
 #include "formulation/redmax/maximal_bias.h"
@@ -34,7 +38,11 @@ bool mabd_maximal_is_row(const mabd_sim_def* def, const mabd_row_set* set, int32
     const mabd_control* c = &set->control[r];
     if (c->rigid) return true;
     return def->integrator == MABD_INTEGRATOR_LINEAR_IMPLICIT &&
-           set->control_row[r].kind != MABD_ROW_VECTOR && (c->stiffness > 0 || c->damping > 0);
+           (c->stiffness > 0 || c->damping > 0);
+}
+
+bool mabd_maximal_is_turn(const mabd_row_set* set, int32_t r) {
+    return set->control_row[r].kind == MABD_ROW_VECTOR && !set->control[r].rigid;
 }
 
 int32_t mabd_maximal_row_count(const mabd_model* m, const mabd_sim_def* def, int32_t index) {
@@ -116,6 +124,18 @@ static void control_goal(mabd_maximal_sim* sim, const mabd_model_joint* joint, i
     sim->compliance[row] = 1 / (h * stiff);
 }
 
+// Set the row of control r, a spring or damper of a rotation vector.
+static void turn_row(mabd_maximal_sim* sim, const mabd_row_set* set, const mabd_joint_view* v,
+                     int32_t r, int32_t row) {
+    const mabd_control* c = &set->control[r];
+    const mabd_real h = sim->def.h;
+    mabd_rigid_row* J = &sim->J[row];
+    memset(J, 0, sizeof *J);
+    J->b.t = mabd_m3_column(&v->Fb, set->control_row[r].axis);
+    J->a.t = mabd_v3_scale(-1, mabd_m3_tmul(v->Aa, mabd_m3_mul(v->Ab, J->b.t)));
+    sim->compliance[row] = 1 / (h * (h * c->stiffness + c->damping));
+}
+
 static void control_rows(mabd_maximal_sim* sim, const mabd_model_joint* joint,
                          const mabd_joint_view* view, int32_t row) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
@@ -127,6 +147,10 @@ static void control_rows(mabd_maximal_sim* sim, const mabd_model_joint* joint,
     mabd_rigid_joint_rows(view, set->control_count, set->control_row, near, x, J);
     for (int32_t r = 0; r < set->control_count; r++) {
         if (!mabd_maximal_is_row(&sim->def, set, r)) continue;
+        if (mabd_maximal_is_turn(set, r)) {
+            turn_row(sim, set, view, r, row++);
+            continue;
+        }
         sim->J[row] = J[r];
         control_goal(sim, joint, r, x[r], row++);
     }
