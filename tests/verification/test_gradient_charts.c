@@ -152,3 +152,48 @@ Test(gradient_charts, checkpoints_give_the_same_bits) {
         mabd_model_destroy(model);
     }
 }
+
+// Two bodies that two charted balls and a slot close to a loop.
+static mabd_model* loop_of(void) {
+    return rig_text_model(
+        "{\"gravity\": [0, 0.3, -9.81], \"bodies\": [{\"name\": \"a\", \"mass\": 1, \"inertia\": "
+        "[0.02, 0.03, 0.04], \"position\": [0.2, 0, 0], \"velocity\": [0, 0.5, 2]}, {\"name\": "
+        "\"b\", \"mass\": 0.8, \"inertia\": [0.02, 0.03, 0.025], \"position\": [0.6, 0, 0], "
+        "\"angular_velocity\": [9, 0, 0]}], \"start\": {\"close\": true}, \"joints\": [{\"type\": "
+        "\"ball\", \"b\": \"a\", \"chart\": \"ZYX\"}, {\"type\": \"ball\", \"a\": \"a\", \"b\": "
+        "\"b\", \"anchor\": [0.4, 0, 0], \"chart\": \"YXZ\", \"axes\": {\"rx\": {\"stiffness\": "
+        "0.3, \"damping\": 0.01}}}, {\"type\": \"slot\", \"b\": \"b\", \"anchor\": [0.8, 0, 0], "
+        "\"axis\": [1, 0, 0.3]}]}");
+}
+
+Test(gradient_charts, runs_of_loops_have_the_derivatives_of_differences) {
+    mabd_model* model = loop_of();
+    for (size_t i = 0; i < AMOUNT(METHODS, 2); i++) {
+        gradient_rig rig = gradient_rig_make(methods[i], (mabd_real)0.01, STEPS);
+        mabd_real p[GRADIENT_MAX];
+        rig.sim.formulation = MABD_FORMULATION_REDMAX;
+        rig.sim.redmax.newton_tolerance = (mabd_real)1e-13, rig.sim.redmax.energy_guard = 0;
+        for (int k = 0; k < 3; k++) {
+            gradient_rig_add(&rig, MABD_PARAMETER_START_ROTATION, 1, k)->scale = 0.05;
+            gradient_rig_add(&rig, MABD_PARAMETER_START_ANGULAR, 1, k)->scale = 0.3;
+            gradient_rig_add(&rig, MABD_PARAMETER_ANCHOR_A, 1, k)->scale = 0.02;
+            gradient_rig_add(&rig, MABD_PARAMETER_GRAVITY, 0, k);
+        }
+        gradient_rig_add(&rig, MABD_PARAMETER_MASS, 0, 0)->scale = 0.1;
+        gradient_rig_axis(&rig, MABD_PARAMETER_STIFFNESS, 1, MABD_AXIS_RX, 0.1);
+        mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_POINT, 1, STEPS / 2, STEPS);
+        t->point[0] = 0.2, t->point[1] = 0.1, t->target[2] = -0.3;
+        t = gradient_rig_term(&rig, MABD_LOSS_VELOCITY, 0, STEPS, STEPS);
+        t->target[0] = 1, t->weight = 0.1;
+        gradient_rig_values(&rig, model, 0, p);
+        mabd_gradient* g = gradient_rig_create(&rig, model);
+        const double error = gradient_rig_compare(&rig, g, p, (mabd_real)1e-3, false);
+        const double forward = gradient_rig_forward_error(&rig, model, p);
+        printf("loop, %-14s difference %.1e, forward %.1e\n", mabd_integrator_name(methods[i]),
+               error, forward);
+        cr_expect(lt(dbl, error, 1e-7), "%s", mabd_integrator_name(methods[i]));
+        cr_expect(lt(dbl, forward, 1e-11), "%s", mabd_integrator_name(methods[i]));
+        mabd_gradient_destroy(g);
+    }
+    mabd_model_destroy(model);
+}

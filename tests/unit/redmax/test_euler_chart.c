@@ -243,6 +243,35 @@ Test(euler_chart, derivatives_are_not_those_that_are_printed_wrong) {
     cr_expect(eq(dbl, (double)bent.y, 0));
 }
 
+// Lower left block [p']R + [p]R' of the rate of Ad of a free joint at q, rates v and w.
+static mabd_mat3 rate_block(mabd_vec3 p, mabd_vec3 w, mabd_vec3 q, mabd_vec3 v) {
+    const mabd_euler x = mabd_euler_at(0, false, q);
+    const mabd_mat3 Rdot = mabd_m3_product(x.R, mabd_m3_skew(mabd_euler_mul(&x, v)));
+    return mabd_m3_axpy(1, mabd_m3_skew_product(p, Rdot), mabd_m3_skew_product(w, x.R));
+}
+
+// [RM eq. 3.43, 3.50] have [p'] dR'/dq in its derivative by an angle; right is [p'] dR/dq.
+Test(euler_chart, rate_of_ad_of_a_free_joint_is_not_as_printed) {
+    uint64_t state = 8;
+    const mabd_vec3 p = draw_vec3(&state, 1), w = draw_vec3(&state, 1), zero = {0, 0, 0};
+    const mabd_vec3 q = draw_vec3(&state, 1), v = draw_vec3(&state, 1), e = {1, 0, 0};
+    const mabd_real weights[4] = {1, -8, 8, -1}, h = (mabd_real)1e-3;
+    mabd_mat3 found = mabd_m3(zero, zero, zero), dR = found, dRdot = found;
+    for (int i = 0; i < 4; i++) {
+        const mabd_real by = weights[i] / (12 * h), at = (mabd_real)(i < 2 ? i - 2 : i - 1) * h;
+        const mabd_vec3 moved = mabd_v3_axpy(at, e, q);
+        const mabd_euler x = mabd_euler_at(0, false, moved);
+        const mabd_mat3 Rdot = mabd_m3_product(x.R, mabd_m3_skew(mabd_euler_mul(&x, v)));
+        found = mabd_m3_axpy(by, rate_block(p, w, moved, v), found);
+        dR = mabd_m3_axpy(by, x.R, dR), dRdot = mabd_m3_axpy(by, Rdot, dRdot);
+    }
+    const mabd_mat3 shared = mabd_m3_skew_product(p, dRdot);
+    const mabd_mat3 right = mabd_m3_axpy(1, mabd_m3_skew_product(w, dR), shared);
+    const mabd_mat3 printed = mabd_m3_axpy(1, mabd_m3_skew_product(w, dRdot), shared);
+    cr_expect(lt(dbl, apart(right, found), 1e-10));
+    cr_expect(gt(dbl, apart(printed, found), 0.1));
+}
+
 // ---- switches ----------------------------------------------------------------------------------
 
 // The other way round: |q| > pi becomes (1 - 2pi/t) q, and rates P v keep the angular velocity.
