@@ -20,9 +20,10 @@
 //
 //   x'+ + l/(h (h k + d)) = (f - k x)/(h k + d)
 //
-// Springs on rotation vectors act on another rate than dampers beside them, which act on the relative
-// angular velocity r in the joint frame on b. There the force of the spring at the start stays
-// explicit, and the row has the rest of it as if it acted on r, which is the same to first order:
+// Springs on rotation vectors act on another rate than dampers beside them, which act on the
+// relative angular velocity r in the joint frame on b. There the force of the spring at the start
+// stays explicit, and the row has the rest of it as if it acted on r, which is the same to first
+// order:
 //
 //   r+ + l/(h (h k + d)) = 0
 
