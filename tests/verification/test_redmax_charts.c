@@ -120,6 +120,21 @@ Test(redmax_charts, tumbling_body_meets_eulers_equations_at_second_order_in_all_
     }
 }
 
+// With the history in the old coordinates bdf2 would see a turn of 2 pi in a step, and repeat it.
+Test(redmax_charts, switches_carry_the_history) {
+    mabd_model* model = tumbling(MABD_CHART_EXPONENTIAL, false);
+    const mabd_sim_def def = redmax(0.0025);
+    mabd_sim* sim = rig_sim(model, &def);
+    int switches = 0, retries = 0;
+    for (int i = 0; i < 800; i++) {
+        const mabd_step_info info = rig_step(sim);
+        switches += info.redmax.chart_switches, retries += info.retries;
+    }
+    cr_expect(eq(i32, switches, 3));
+    cr_expect(eq(i32, retries, 0));
+    rig_destroy(sim, model);
+}
+
 // Orders of the other methods, over switches; rk45 meets its tolerance.
 Test(redmax_charts, every_method_has_its_order) {
     static const mabd_integrator methods[] = {MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_SDIRK2,

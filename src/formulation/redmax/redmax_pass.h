@@ -61,6 +61,14 @@ MABD_FN void mabd_redmax_pass_copy_node(const mabd_redmax_pass* r, mabd_redmax_t
 
 // ---- charts (tangent_charts.c) -----------------------------------------------------------------
 
+/// Of a ball at (q, v) in its chart in a step: J, J^-1, dJ.v and the rotation of the chart.
+typedef struct mabd_redmax_ball_maps {
+    mabd_mat3 J, inverse, K, Q;
+} mabd_redmax_ball_maps;
+/// Return the maps of a ball at q and v (3 each).
+mabd_redmax_ball_maps mabd_redmax_ball_maps_at(const mabd_redmax_pass* r,
+                                               const mabd_redmax_link* link, const mabd_real* q,
+                                               const mabd_real* v);
 /// True if a link is a ball whose chart is centred at the start of the step, so that q = 0 there.
 bool mabd_redmax_pass_is_centered(const mabd_redmax_pass* r, const mabd_redmax_link* link);
 /// Compute the derivatives of the laws of charted balls at the last residual; others are those of

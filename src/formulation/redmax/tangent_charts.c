@@ -4,7 +4,7 @@
 // A ball of a node varies by the turn rho of its rotation and by its angular velocity. In a chart
 // that does not move with the state these are changes of its coordinates and rates,
 //
-//   rho = S dq      d omega = S dv + (dS.v) dq
+//   rho = J dq      d omega = J dv + (dJ.v) dq
 //
 // whose inverse, or transposed for bars, is taken for the states that a step begins with; then the
 // ball is a string of three freedoms like any other. A switch of charts changes neither rho nor
@@ -28,17 +28,13 @@ void mabd_redmax_pass_chart_laws(const mabd_redmax_pass* r) {
     }
 }
 
-// S, its inverse and dS.v of a ball at (q, v) (3 each).
-typedef struct chart_maps {
-    mabd_mat3 S, inverse, K;
-} chart_maps;
-
-static chart_maps maps_at(const mabd_redmax_pass* r, const mabd_redmax_link* link,
-                          const mabd_real* q, const mabd_real* v) {
+mabd_redmax_ball_maps mabd_redmax_ball_maps_at(const mabd_redmax_pass* r,
+                                               const mabd_redmax_link* link, const mabd_real* q,
+                                               const mabd_real* v) {
     const mabd_turn_chart x = mabd_redmax_chart_at(&r->s, link, mabd_v3_load(q));
-    chart_maps m;
-    m.S = mabd_turn_matrix(&x), m.inverse = mabd_turn_inverse(&x);
-    m.K = mabd_turn_slopes(&x, mabd_v3_load(v));
+    mabd_redmax_ball_maps m;
+    m.J = mabd_turn_matrix(&x), m.inverse = mabd_turn_inverse(&x);
+    m.K = mabd_turn_slopes(&x, mabd_v3_load(v)), m.Q = mabd_turn_rotation(&x);
     return m;
 }
 
@@ -47,16 +43,17 @@ mabd_mat3 mabd_redmax_pass_turn_by_chart(const mabd_redmax_pass* r, const mabd_r
     mabd_real q[3], v[3];
     if (!mabd_redmax_is_charted(&r->s, link)) return mabd_m3_identity();
     mabd_redmax_chart_past(&r->s, link, node, q, v); // the start itself is nearest to itself
-    return maps_at(r, link, q, v).S;
+    return mabd_redmax_ball_maps_at(r, link, q, v).J;
 }
 
 // Changes of a node (rho, d omega) -> (dq, dv), or back; bars the other way round.
-static void map_changes(const chart_maps* m, bool bars, bool into, mabd_real* q, mabd_real* v) {
+static void map_changes(const mabd_redmax_ball_maps* m, bool bars, bool into, mabd_real* q,
+                        mabd_real* v) {
     const mabd_vec3 a = mabd_v3_load(q), b = mabd_v3_load(v);
     mabd_vec3 x, y;
     if (bars && into) {
-        x = mabd_v3_add(mabd_m3_tmul(m->S, a), mabd_m3_tmul(m->K, b));
-        y = mabd_m3_tmul(m->S, b);
+        x = mabd_v3_add(mabd_m3_tmul(m->J, a), mabd_m3_tmul(m->K, b));
+        y = mabd_m3_tmul(m->J, b);
     } else if (bars) {
         y = mabd_m3_tmul(m->inverse, b);
         x = mabd_m3_tmul(m->inverse, mabd_v3_sub(a, mabd_m3_tmul(m->K, y)));
@@ -64,8 +61,8 @@ static void map_changes(const chart_maps* m, bool bars, bool into, mabd_real* q,
         x = mabd_m3_mul(m->inverse, a);
         y = mabd_m3_mul(m->inverse, mabd_v3_sub(b, mabd_m3_mul(m->K, x)));
     } else {
-        x = mabd_m3_mul(m->S, a);
-        y = mabd_v3_add(mabd_m3_mul(m->S, b), mabd_m3_mul(m->K, a));
+        x = mabd_m3_mul(m->J, a);
+        y = mabd_v3_add(mabd_m3_mul(m->J, b), mabd_m3_mul(m->K, a));
     }
     mabd_v3_store(x, q), mabd_v3_store(y, v);
 }
@@ -77,12 +74,13 @@ void mabd_redmax_pass_charts(mabd_redmax_pass* r, bool into, mabd_redmax_tangent
         const mabd_redmax_link* link = &r->g->sim->links[i];
         const size_t at = (size_t)link->first;
         if (link->ball < 0 || !mabd_redmax_is_charted(&r->s, link)) continue;
-        const chart_maps now = maps_at(r, link, r->s.start_q + at, r->s.start_v + at);
+        const mabd_redmax_ball_maps now =
+            mabd_redmax_ball_maps_at(r, link, r->s.start_q + at, r->s.start_v + at);
         map_changes(&now, r->back, into, start.q + at, start.v + at);
         if (!last) continue;
         mabd_real q[3], v[3];
         mabd_redmax_chart_past(&r->s, link, &r->g->sim->last, q, v);
-        const chart_maps past = maps_at(r, link, q, v);
+        const mabd_redmax_ball_maps past = mabd_redmax_ball_maps_at(r, link, q, v);
         map_changes(&past, r->back, into, last->q + at, last->v + at);
     }
 }

@@ -24,20 +24,6 @@ static const mabd_redmax_weights by_q = {1, 0, 0}, by_v = {0, 1, 0}, by_a = {0, 
 
 // ---- balls -------------------------------------------------------------------------------------
 
-/// J, dJ.v and exp(q) of a ball.
-typedef struct ball_maps {
-    mabd_mat3 J, K, Q;
-} ball_maps;
-
-static ball_maps ball_maps_at(const mabd_redmax_pass* r, const mabd_redmax_link* link,
-                              const mabd_real* q, const mabd_real* v) {
-    const mabd_turn_chart chart = mabd_redmax_chart_at(&r->s, link, mabd_v3_load(q));
-    ball_maps b;
-    b.J = mabd_turn_matrix(&chart), b.Q = mabd_turn_rotation(&chart);
-    b.K = mabd_turn_slopes(&chart, mabd_v3_load(v));
-    return b;
-}
-
 // Between the end (q, v) of a step in its chart, with changes dq, dv, and the state after it.
 void mabd_redmax_pass_end(const mabd_redmax_pass* r, const mabd_real* q, const mabd_real* v,
                           mabd_redmax_tangent end, mabd_redmax_tangent start) {
@@ -50,7 +36,7 @@ void mabd_redmax_pass_end(const mabd_redmax_pass* r, const mabd_real* q, const m
             mabd_pass_scaled(r->back, 1, link->count, end.v + at, g->v + at);
             continue;
         }
-        const ball_maps b = ball_maps_at(r, link, q + at, v + at);
+        const mabd_redmax_ball_maps b = mabd_redmax_ball_maps_at(r, link, q + at, v + at);
         mabd_pass_m3(r->back, 1, b.J, end.q + at, g->q + at);
         if (mabd_redmax_pass_is_centered(r, link)) {
             mabd_pass_m3(r->back, 1, mabd_m3_transpose(b.Q), end.q + at, start.q + at);
@@ -66,9 +52,8 @@ static void pass_ball_history(const mabd_redmax_pass* r, const mabd_redmax_link*
                               mabd_redmax_tangent last) {
     const mabd_redmax_sim* sim = r->g->sim;
     const size_t at = (size_t)link->first;
-    const mabd_vec3 q = mabd_v3_load(sim->q_m + at);
-    const ball_maps b = ball_maps_at(r, link, sim->q_m + at, sim->v_m + at);
-    const mabd_mat3 inverse = mabd_so3_log_gradients(q);
+    const mabd_redmax_ball_maps b = mabd_redmax_ball_maps_at(r, link, sim->q_m + at, sim->v_m + at);
+    const mabd_mat3 inverse = b.inverse;
     const mabd_mat3 turned = mabd_m3_product(inverse, mabd_m3_transpose(b.Q));
     const mabd_mat3 bent = mabd_m3_product(inverse, b.K);
     if (r->back) {
