@@ -27,6 +27,8 @@
 #define SOFTNESS ((mabd_real)1e-6)
 /// Largest error of a contact law of forces that are used [m].
 #define RESIDUAL_MAX ((mabd_real)1e-3)
+/// Part of the tolerance that solves ask for: rounds begin with the forces of the last one.
+#define CLOSER       ((mabd_real)1e-2)
 #define PRODUCTS_MAX 20000
 #define UPDATES_MAX  200
 
@@ -127,7 +129,7 @@ static void make_symmetric(contact_problem* p) {
     }
 }
 
-static void fill_matrix(contact_problem* p) {
+static void fill_matrix(contact_problem* p, bool again) {
     for (int32_t k = 0; k < p->count; k++) {
         const int32_t a = p->points[k].part[0], b = p->points[k].part[1];
         for (int r = 0; r < 3; r++) {
@@ -136,10 +138,14 @@ static void fill_matrix(contact_problem* p) {
         }
     }
     make_symmetric(p);
+    for (int32_t i = 0; again && i < p->count; i++) {
+        memcpy(p->force + 3 * i, p->points[i].force, 3 * sizeof *p->force);
+    }
+    mabd_cone_matrix_product(&p->W, p->force, p->rows);
     for (int32_t i = 0; i < p->count; i++) {
         const mabd_real* own = block_of(p, i, i);
         const mabd_real most = own[4] > own[8] ? own[4] : own[8];
-        memcpy(p->rest + 3 * i, p->points[i].rest, 3 * sizeof *p->rest);
+        for (int r = 0; r < 3; r++) p->rest[3 * i + r] = p->points[i].rest[r] - p->rows[3 * i + r];
         p->own[2 * i] = own[0] > 0 ? own[0] : 1;
         p->own[2 * i + 1] = most > 0 ? most : 1;
         p->friction[i] = p->points[i].friction;
@@ -216,24 +222,28 @@ static mabd_cone_report solve_staggered(contact_problem* p, mabd_real tolerance)
 mabd_status mabd_redmax_contact_forces(mabd_redmax_contacts* c,
                                        const mabd_redmax_contact_host* host,
                                        mabd_contact_problem problem, mabd_real tolerance,
-                                       mabd_step_info* info) {
+                                       bool again, mabd_step_info* info) {
     contact_problem p = {.c = c, .host = host, .points = c->points.data, .count = c->points.count};
     if (p.count == 0) return MABD_OK;
     p.softness = SOFTNESS;
     MABD_TRY(fill_pattern(&p));
     MABD_TRY(take_reals(&p));
-    fill_matrix(&p);
-    const mabd_cone_report report = problem == MABD_CONTACT_PROBLEM_ONE_QP
-                                        ? solve_one_qp(&p, tolerance)
-                                        : solve_staggered(&p, tolerance);
+    fill_matrix(&p, again);
+    const mabd_real goal = CLOSER * tolerance;
+    const mabd_cone_report report =
+        problem == MABD_CONTACT_PROBLEM_ONE_QP ? solve_one_qp(&p, goal) : solve_staggered(&p, goal);
     info->contact_iterations += report.products;
     info->contact_residual = report.residual;
-    info->converged &= report.converged;
+    info->converged &= report.residual <= tolerance;
     if (!(report.residual <= RESIDUAL_MAX)) return MABD_ERR_DIVERGED;
     for (int32_t i = 0; i < p.count; i++) {
         mabd_real g[3];
         memcpy(p.points[i].force, p.force + 3 * i, 3 * sizeof(mabd_real));
         rows_of(&p, i, g);
+        for (int r = 0; r < 3; r++) {
+            const mabd_real soft = p.softness * p.own[2 * i + (r > 0)];
+            p.points[i].wanted[r] = g[r] - soft * p.force[3 * i + r];
+        }
         p.points[i].end = p.points[i].distance + (g[0] - p.rest[3 * i]) -
                           p.softness * p.own[2 * i] * p.force[3 * i];
     }

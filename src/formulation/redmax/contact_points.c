@@ -113,15 +113,16 @@ static void add_point(mabd_redmax_contacts* c, const mabd_redmax_contact_host* h
                       const mabd_collide_point* at) {
     mabd_redmax_contact* p = (mabd_redmax_contact*)c->points.data + c->points.count++;
     memset(p, 0, sizeof *p);
-    p->body[0] = pair->a, p->body[1] = pair->b, p->Xb = at->Xb;
+    p->body[0] = pair->a, p->body[1] = pair->b;
+    p->X[0] = at->Xa, p->X[1] = at->Xb;
     p->axis[0] = at->normal, p->axis[1] = mabd_across(at->normal);
     p->axis[2] = mabd_v3_cross(p->axis[0], p->axis[1]);
     p->friction = pair->friction, p->distance = at->distance;
     set_rest(c, motion, pair, at, p);
-    host->set_side(host->self, 0, point_of(motion->end + 12 * (size_t)pair->a, at->Xa), p);
-    host->set_side(host->self, 1, point_of(motion->end + 12 * (size_t)pair->b, at->Xb), p);
+    memcpy(p->start, p->rest, sizeof p->start);
     for (int i = 0; i < 2; i++) {
-        if (p->part[i] >= 0) c->touches[p->part[i]] = true;
+        p->at[i] = point_of(motion->end + 12 * (size_t)p->body[i], p->X[i]);
+        host->set_side(host->self, i, p->at[i], p);
     }
 }
 
@@ -132,11 +133,9 @@ static mabd_real margin_of(const mabd_redmax_contacts* c) {
     return falls > MARGIN_LEAST ? falls : MARGIN_LEAST;
 }
 
-mabd_status mabd_redmax_find_points(mabd_redmax_contacts* c, const mabd_redmax_contact_host* host) {
+mabd_status mabd_redmax_add_points(mabd_redmax_contacts* c, const mabd_redmax_contact_host* host) {
     const mabd_collide_motion motion = {
         .start = c->from, .end = c->to, .predicted = true, .margin = margin_of(c)};
-    c->points.count = 0;
-    memset(c->touches, 0, (size_t)c->part_count * sizeof *c->touches);
     MABD_TRY(mabd_collide_find_pairs(c->geometry, &motion));
     for (int64_t i = 0; i < c->geometry->pair_count; i++) {
         mabd_collide_pair pair;
@@ -144,6 +143,19 @@ mabd_status mabd_redmax_find_points(mabd_redmax_contacts* c, const mabd_redmax_c
         const int32_t n = mabd_collide_find_points(c->geometry, &motion, i, &pair, points);
         MABD_TRY(mabd_list_reserve(&c->allocator, &c->points, sizeof(mabd_redmax_contact), n));
         for (int32_t k = 0; k < n; k++) add_point(c, host, &motion, &pair, &points[k]);
+    }
+    return MABD_OK;
+}
+
+mabd_status mabd_redmax_find_points(mabd_redmax_contacts* c, const mabd_redmax_contact_host* host) {
+    c->points.count = 0;
+    memset(c->touches, 0, (size_t)c->part_count * sizeof *c->touches);
+    MABD_TRY(mabd_redmax_add_points(c, host));
+    for (int32_t i = 0; i < c->points.count; i++) {
+        const mabd_redmax_contact* p = (const mabd_redmax_contact*)c->points.data + i;
+        for (int side = 0; side < 2; side++) {
+            if (p->part[side] >= 0) c->touches[p->part[side]] = true;
+        }
     }
     return MABD_OK;
 }
@@ -177,7 +189,7 @@ int32_t mabd_redmax_list_contacts(const mabd_redmax_contacts* c,
         mabd_vec3 force = mabd_v3(0, 0, 0);
         for (int k = 0; k < 3; k++) force = mabd_v3_axpy(p->force[k], p->axis[k], force);
         out->a = p->body[0], out->b = p->body[1];
-        mabd_v3_store(mabd_v3_add(b.c, mabd_q_rotate(b.q, p->Xb)), out->point);
+        mabd_v3_store(mabd_v3_add(b.c, mabd_q_rotate(b.q, p->X[1])), out->point);
         mabd_v3_store(p->axis[0], out->normal);
         mabd_v3_store(force, out->force);
         out->distance = p->end;

@@ -32,6 +32,7 @@
 // dJ/dq and dJ'/dq, n^3 numbers, and factors a dense H.)
 
 #include "formulation/redmax/lean.h"
+#include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/redmax_springs.h"
@@ -88,6 +89,7 @@ void mabd_redmax_local(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
     if (link->body >= 0) mabd_redmax_load_derivatives(s, i, N);
     if (link->loop >= 0) mabd_redmax_subtract_own(sim, i, N);
     if (link->spring >= 0 && !s->still) mabd_redmax_subtract_springs(sim, i, N);
+    if (s->part->pushed) mabd_redmax_subtract_push(sim, i, N);
 }
 
 // Terms of B that the derivatives of S add, of a ball or a path: dS.v, dS.a + d2S(v, v), S' along

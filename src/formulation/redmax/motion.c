@@ -9,6 +9,7 @@
 // leaves out what the motion of the links adds to the accelerations.)
 
 #include "formulation/redmax/redmax_charts.h"
+#include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/redmax_springs.h"
@@ -231,7 +232,7 @@ void mabd_redmax_residual(const mabd_redmax_solve* s) {
     if (s->part->row_count > 0) mabd_redmax_pull_rows(s);
     if (s->part->spring_count > 0 && !s->still) mabd_redmax_pull_springs(s);
     for (int32_t i = first; s->part->pushed && i < end; i++) {
-        sim->F[i] = mabd_sp_sub(sim->F[i], sim->push[i]);
+        sim->F[i] = mabd_sp_sub(sim->F[i], mabd_redmax_push_wrench(sim, i));
     }
     for (int32_t i = end - 1; i >= first; i--) {
         const int32_t parent = sim->links[i].parent;

@@ -27,6 +27,8 @@
 #define NOISE ((mabd_real)1e-7)
 /// Changes of branches of laws, in multiples of the iterations that a solve may take.
 #define BRANCH_CHANGES_PER_ITERATION 4
+/// Turn of a ball by an impact, from where it would be without: within its chart [rad].
+#define IMPACT_TURN 3
 /// Largest error of a row of a loop at the end of an iteration [m], [rad].
 #define GAP_MAX ((mabd_real)1e-8)
 
@@ -177,7 +179,7 @@ static mabd_status check_balls(const mabd_redmax_solve* s) {
             continue;
         }
         const mabd_real turn = mabd_v3_norm(mabd_v3_load(sim->q + sim->links[i].first));
-        if (!(turn < MABD_PI / 2)) {
+        if (!(turn < (s->part->pushed ? IMPACT_TURN : MABD_PI / 2))) {
             return fail(s, MABD_ERR_DIVERGED, i, "more than a quarter of a turn in a step at");
         }
     }

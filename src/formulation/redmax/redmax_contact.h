@@ -9,10 +9,13 @@
 /// One contact point in a step.
 typedef struct mabd_redmax_contact {
     int32_t body[2], link[2], part[2]; // of a and b; link and part -1 = moves by no forces
-    mabd_vec3 Xb;                      // the point on b, principal frame [m]
+    mabd_vec3 X[2];                    // the points on a and b, principal frames [m]
+    mabd_vec3 at[2];                   // they where the contact was found, world [m]
     mabd_vec3 axis[3];                 // n from a to b, tangents; unit, world
     mabd_spatial row[2][3];            // wrenches of unit forces along them on a and b, link frames
-    mabd_real rest[3];                 // rows without forces: gap and slips [m]
+    mabd_real start[3];                // rows where it was found: gap and slips [m]
+    mabd_real rest[3];                 // rows at the motion that forces are found for [m]
+    mabd_real wanted[3];               // rows that the forces are to give [m]
     mabd_real distance;                // of the surfaces without forces [m]
     mabd_real friction;                // coefficient
     mabd_real force[3];                // on b along n and the tangents [N]
@@ -32,6 +35,7 @@ typedef struct mabd_redmax_contacts {
     mabd_real *from, *to;     // (bodies x 12) poses at the ends of the step
     mabd_vec3* velocity;      // (bodies x 2) of centres and angular, world, at its start
     bool* touches;            // (parts) has contact points in this step
+    mabd_real kinetic;        // larger of the energies at both ends without contacts [J]
     void* memory;
     size_t memory_size;
 } mabd_redmax_contacts;
@@ -61,12 +65,16 @@ void mabd_redmax_contact_pose(mabd_mat3 R, mabd_vec3 center, int32_t body, mabd_
 /// Find the points of the step between the poses `from` and `to`, with `velocity` at its start, and
 /// mark the parts that have some. MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
 mabd_status mabd_redmax_find_points(mabd_redmax_contacts* c, const mabd_redmax_contact_host* host);
-/// Compute the forces of all points by a problem with a tolerance [m]: they get force and end, and
-/// info their report (contact_forces.c). MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
+/// Add the points of the step between the poses `from` and `to` to those that are there.
+/// MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
+mabd_status mabd_redmax_add_points(mabd_redmax_contacts* c, const mabd_redmax_contact_host* host);
+/// Compute the forces of all points by a problem with a tolerance [m]: they get force, wanted and
+/// end, and info their report. again: rest is with the forces that the points have, else without
+/// (contact_forces.c). MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
 mabd_status mabd_redmax_contact_forces(mabd_redmax_contacts* c,
                                        const mabd_redmax_contact_host* host,
                                        mabd_contact_problem problem, mabd_real tolerance,
-                                       mabd_step_info* info);
+                                       bool again, mabd_step_info* info);
 /// Return the wrench of a contact on the link of a side.
 mabd_spatial mabd_redmax_contact_wrench(const mabd_redmax_contact* contact, int side);
 /// Report points, contacts and the deepest overlap of the step.
@@ -83,6 +91,11 @@ mabd_status mabd_redmax_find_contacts(struct mabd_redmax_sim* sim);
 /// MABD_ERR_MEMORY, MABD_ERR_SINGULAR, MABD_ERR_DIVERGED: *bad is the part (contact.c).
 mabd_status mabd_redmax_close_contacts(struct mabd_redmax_sim* sim, mabd_step_info* info,
                                        int32_t* bad);
+/// Wrench of sim->push on a link at its frame (contact.c).
+mabd_spatial mabd_redmax_push_wrench(const struct mabd_redmax_sim* sim, int32_t link);
+/// Subtract the derivatives of the wrench of sim->push on a link by its own motion from N (6 x 18)
+/// (contact.c).
+void mabd_redmax_subtract_push(const struct mabd_redmax_sim* sim, int32_t link, mabd_real* N);
 /// Solve for the motion of a part under forces b (freedoms), loops closed: x out (border.c).
 void mabd_redmax_respond(const mabd_redmax_solve* s, mabd_real* x);
 /// Add the forces of a wrench on a link to the rows b (freedoms) of its part (border.c).

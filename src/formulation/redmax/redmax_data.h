@@ -169,7 +169,7 @@ typedef struct mabd_redmax_part {
     bool touches;          // had contact points in the last step: it goes on by implicit Euler
     bool pins;             // the friction of some axis follows its load (pins.c)
     bool frictions;        // some axis has friction
-    bool pushed;           // sim->push acts on its links in the residual
+    bool pushed;           // sim->push acts on its links
     bool has_charts;       // some ball has a chart of its own
     bool poses;            // forces depend on poses: variations have 18 entries, else 12
     bool driven;           // has prescribed freedoms or forces that turn with a body
@@ -183,6 +183,12 @@ typedef struct mabd_redmax_part {
     bool rough;            // the law of an axis changed its branch in it, or is where two meet
     mabd_real peak_after;
 } mabd_redmax_part;
+
+/// Forces of contacts on a link, at the centre of its body, constant in the world. With points that
+/// turn with the body a thin link that is pressed on a pulley would be an inverted pendulum.
+typedef struct mabd_redmax_thrust {
+    mabd_vec3 f, m; // [N], [N m]
+} mabd_redmax_thrust;
 
 /// Report of the step of one part.
 typedef struct mabd_redmax_report {
@@ -285,7 +291,7 @@ typedef struct mabd_redmax_sim {
     struct mabd_redmax_contacts* contacts; // null = none
     mabd_redmax_solve* contact_solves;     // (parts) stages of parts with contacts
     bool* contact_poses;                   // (parts) value of the part's own
-    mabd_spatial* push;                    // (links) wrenches of contacts; null = none
+    mabd_redmax_thrust* push;              // (links) of contacts; null = none
     mabd_axis_branch* stage_branch;        // (laws) of the first of two stages
     mabd_axis_branch* base_branch;         // (laws) at the start of the rest of a halved step
     // links: frames, motion, wrench, vectors of a solve
