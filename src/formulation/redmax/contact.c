@@ -31,10 +31,14 @@
 #include <string.h>
 
 /// Linearisations of a step; two are enough unless contacts change the tension of a chain.
-#define ROUNDS_MAX 20
+#define ROUNDS_MAX 40
+/// Rounds that take whole changes of forces; they converge quadratically while axes do not change.
+#define WHOLE_ROUNDS 6
+/// Error of rows after these that is enough: where an axis sticks the forces are not unique [m].
+#define SETTLED ((mabd_real)1e-7)
 /// Part of the tolerance of contacts to which rows and motion agree, if they improve so far.
 #define PRECISE ((mabd_real)1e-2)
-/// Kinetic energy, relative to that without contacts, that a motion which did not converge may have.
+/// Kinetic energy of a motion that did not converge, relative to that without contacts.
 #define VIOLENT_GAIN 2
 
 // ---- poses -------------------------------------------------------------------------------------
@@ -338,6 +342,23 @@ static mabd_status move_once(mabd_redmax_sim* sim, mabd_redmax_solve* s, int32_t
     return s->part->row_count > 0 ? mabd_redmax_close_loops(s) : MABD_OK;
 }
 
+static void keep_forces(mabd_redmax_contacts* c) {
+    mabd_redmax_contact* points = c->points.data;
+    for (int32_t i = 0; i < c->points.count; i++) {
+        memcpy(points[i].last, points[i].force, sizeof points[i].last);
+    }
+}
+
+// Go half way to the new forces: where axes stick and slip by them in turn, whole steps cycle.
+static void damp_forces(mabd_redmax_contacts* c) {
+    mabd_redmax_contact* points = c->points.data;
+    for (int32_t i = 0; i < c->points.count; i++) {
+        for (int r = 0; r < 3; r++) {
+            points[i].force[r] = (points[i].force[r] + points[i].last[r]) / 2;
+        }
+    }
+}
+
 // One round: rows and H at the iterates, forces, and the motion under them.
 static mabd_status take_round(mabd_redmax_sim* sim, int k, mabd_step_info* info, int32_t* bad) {
     mabd_redmax_contacts* c = sim->contacts;
@@ -349,12 +370,14 @@ static mabd_status take_round(mabd_redmax_sim* sim, int k, mabd_step_info* info,
         MABD_TRY(factor_part(&sim->contact_solves[i]));
         if (k == 1) take_pushes(sim, &sim->contact_solves[i], i);
     }
+    keep_forces(c);
     const mabd_status status = mabd_redmax_contact_forces(c, &host, sim->def.redmax.contacts,
                                                           sim->def.contact_tolerance, k > 1, info);
     if (status == MABD_ERR_DIVERGED) {
         sim->reports[*bad].reason = "the forces of contacts diverge near";
     }
     MABD_TRY(status);
+    if (k >= WHOLE_ROUNDS) damp_forces(c);
     for (int32_t i = 0; i < sim->part_count; i++) {
         if (!c->touches[i]) continue;
         *bad = i;
@@ -406,6 +429,7 @@ static mabd_status iterate(mabd_redmax_sim* sim, mabd_step_info* info, int32_t* 
         error = update_points(sim);
         const bool exact = error <= PRECISE * goal || (error <= goal && error > last / 2);
         if (exact && k > 0) return MABD_OK;
+        if (k >= WHOLE_ROUNDS && error <= SETTLED) return MABD_OK;
     }
     info->converged = false;
     if (error > info->contact_residual) info->contact_residual = error;

@@ -15,6 +15,7 @@ typedef struct mabd_redmax_contact {
     mabd_spatial row[2][3];            // wrenches of unit forces along them on a and b, link frames
     mabd_real start[3];                // rows where it was found: gap and slips [m]
     mabd_real rest[3];                 // rows at the motion that forces are found for [m]
+    mabd_real last[3];                 // forces before the last ones [N]
     mabd_real wanted[3];               // rows that the forces are to give [m]
     mabd_real distance;                // of the surfaces without forces [m]
     mabd_real friction;                // coefficient
