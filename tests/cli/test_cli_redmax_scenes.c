@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <glob.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,4 +109,19 @@ Test(cli_redmax_scenes, the_summary_counts_what_the_guard_repeats) {
                   (int)guarded);
         json_decref(summary);
     }
+}
+
+// Lengths of a four-bar for which a point of its coupler is where it shall be.
+Test(cli_redmax_scenes, lengths_are_found) {
+    command_result r =
+        mabd_call("optimize redmax/lengths --formulation redmax --loss " MABD_SOURCE_DIR
+                  "/scenes/losses/redmax-lengths.json --loss-tolerance 1e-12 --out best.json");
+    cr_assert(eq(int, r.code, 0), "%s", r.err);
+    json_t* best = json_load_file("best.json", 0, NULL);
+    cr_assert_not_null(best);
+    const json_t* crank = json_object_get(json_array_get(json_object_get(best, "parameters"), 0),
+                                          "value"); // from the middle of the bar of the scene
+    if (json_is_array(crank)) crank = json_array_get(crank, 0);
+    cr_expect(lt(dbl, fabs(json_number_value(crank) - (0.3 - 0.35 / 2)), 1e-5));
+    json_decref(best);
 }

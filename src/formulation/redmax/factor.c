@@ -374,12 +374,16 @@ MABD_HOT mabd_status eliminate_all(const mabd_redmax_solve* s, int n, mabd_redma
     return MABD_OK;
 }
 
+void mabd_redmax_derive_forces(const mabd_redmax_solve* s) {
+    if (s->part->cut_count > 0) mabd_redmax_border_derivatives(s);
+    if (s->part->spring_count > 0 && !s->still) mabd_redmax_spring_derivatives(s);
+}
+
 mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w, int32_t* at) {
     mabd_redmax_sim* sim = s->sim;
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
     if (mabd_redmax_is_lean(s)) return mabd_redmax_lean_factor(s, w, at);
-    if (s->part->cut_count > 0) mabd_redmax_border_derivatives(s);
-    if (s->part->spring_count > 0 && !s->still) mabd_redmax_spring_derivatives(s);
+    if (w.q != 0 || w.v != 0) mabd_redmax_derive_forces(s); // the mass matrix has none
     for (int32_t i = first; i < end; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         write_columns(sim, i, w);

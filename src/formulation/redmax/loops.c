@@ -223,21 +223,34 @@ static void loop_joint_at(const mabd_redmax_solve* s, const mabd_redmax_cut* cut
         mabd_rigid_joint_rows(&out->view, out->set->rigid_count, out->set->rigid, NULL, C, out->J);
 }
 
-// H of row r with force lambda; blocks of sides on the ground are zero, but for their columns.
-static void add_row_blocks(const loop_joint* j, int32_t r, mabd_real lambda, link_blocks* H) {
-    link_blocks G, own;
+/// Rows of a joint that vary with both of its bodies together, or with each one alone.
+typedef enum row_group { ROWS_APART, ROWS_TOGETHER, ROWS_ALL } row_group;
+
+static bool is_in(const loop_joint* j, const mabd_redmax_cut* cut, int32_t r, row_group group) {
+    const bool apart = cut->turn_count == 0 || j->set->rigid[r].kind == MABD_ROW_POINT;
+    return group == ROWS_ALL || apart == (group == ROWS_APART);
+}
+
+// H of a group of rows with their forces; blocks of sides on the ground are zero, but for their
+// columns.
+static void find_blocks(const loop_joint* j, const mabd_redmax_cut* cut, row_group group,
+                        link_blocks* H) {
+    link_blocks G;
     const mabd_rigid_blocks to = {G.aa, G.ab, G.ba, G.bb};
     const mabd_real *Da = j->side[0].D, *Db = j->side[1].D;
+    mabd_vec3 f[2] = {mabd_v3(0, 0, 0), mabd_v3(0, 0, 0)};
     memset(&G, 0, sizeof G);
-    mabd_rigid_add_row(&j->at, &j->set->rigid[r], lambda, &to);
-    turn_block(Da, G.aa, Da, own.aa), turn_block(Da, G.ab, Db, own.ab);
-    turn_block(Db, G.ba, Da, own.ba), turn_block(Db, G.bb, Db, own.bb);
-    add_turn(j->s->sim, &j->side[0], mabd_v3_scale(lambda, j->J[r].a.f), own.aa);
-    add_turn(j->s->sim, &j->side[1], mabd_v3_scale(lambda, j->J[r].b.f), own.bb);
-    for (int i = 0; i < 36; i++) {
-        H->aa[i] += own.aa[i], H->ab[i] += own.ab[i];
-        H->ba[i] += own.ba[i], H->bb[i] += own.bb[i];
+    for (int32_t r = 0; r < cut->row_count; r++) {
+        const mabd_real lambda = j->s->sim->loops.force[cut->row_first + r];
+        if (!is_in(j, cut, r, group)) continue;
+        mabd_rigid_add_row(&j->at, &j->set->rigid[r], lambda, &to);
+        f[0] = mabd_v3_axpy(lambda, j->J[r].a.f, f[0]);
+        f[1] = mabd_v3_axpy(lambda, j->J[r].b.f, f[1]);
     }
+    turn_block(Da, G.aa, Da, H->aa), turn_block(Da, G.ab, Db, H->ab);
+    turn_block(Db, G.ba, Da, H->ba), turn_block(Db, G.bb, Db, H->bb);
+    add_turn(j->s->sim, &j->side[0], f[0], H->aa);
+    add_turn(j->s->sim, &j->side[1], f[1], H->bb);
 }
 
 // Derivatives by the own motion of a link.
@@ -287,15 +300,13 @@ static void write_turns(const loop_joint* j, const mabd_redmax_cut* cut, const l
 // Derivatives of the forces of a cut joint.
 static void write_stiffness(const loop_joint* j, const mabd_redmax_cut* cut) {
     const mabd_redmax_sim* sim = j->s->sim;
-    link_blocks own, both;
-    memset(&own, 0, sizeof own), memset(&both, 0, sizeof both);
-    for (int32_t r = 0; r < cut->row_count; r++) {
-        const bool apart = cut->turn_count == 0 || j->set->rigid[r].kind == MABD_ROW_POINT;
-        add_row_blocks(j, r, sim->loops.force[cut->row_first + r], apart ? &own : &both);
-    }
-    add_own(sim, cut->a, own.aa);
-    add_own(sim, cut->b, own.bb);
-    write_turns(j, cut, &both);
+    link_blocks H;
+    find_blocks(j, cut, ROWS_APART, &H);
+    add_own(sim, cut->a, H.aa);
+    add_own(sim, cut->b, H.bb);
+    if (cut->turn_count == 0) return;
+    find_blocks(j, cut, ROWS_TOGETHER, &H);
+    write_turns(j, cut, &H);
 }
 
 // Velocity (v, omega) of a side as 6 numbers.
@@ -336,6 +347,14 @@ static void add_row_rate(const loop_joint* j, int32_t r, mabd_spatial* by_a, mab
     if (j->side[1].link >= 0) *by_b = row_rate_by(j, r, 1);
 }
 
+// Derivatives of rows that are rates.
+static void write_rates(const loop_joint* j, const mabd_redmax_cut* cut) {
+    for (int32_t r = 0; r < cut->row_count; r++) {
+        mabd_redmax_border* border = border_of(j->s, cut->row_first + r);
+        add_row_rate(j, r, &border->pose_a, &border->pose_b);
+    }
+}
+
 void mabd_redmax_border_derivatives(const mabd_redmax_solve* s) {
     for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
         clear_own(s->sim, s->sim->loops.cuts[i].a);
@@ -346,10 +365,15 @@ void mabd_redmax_border_derivatives(const mabd_redmax_solve* s) {
         loop_joint j;
         loop_joint_at(s, cut, &j);
         write_stiffness(&j, cut);
-        for (int32_t r = 0; s->by_rate && r < cut->row_count; r++) {
-            mabd_redmax_border* border = border_of(s, cut->row_first + r);
-            add_row_rate(&j, r, &border->pose_a, &border->pose_b);
-        }
+        if (s->by_rate) write_rates(&j, cut);
+    }
+}
+
+void mabd_redmax_row_rates(const mabd_redmax_solve* s) {
+    for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
+        loop_joint j;
+        loop_joint_at(s, &s->sim->loops.cuts[i], &j);
+        write_rates(&j, &s->sim->loops.cuts[i]);
     }
 }
 
@@ -404,13 +428,13 @@ void mabd_redmax_move_cut(const mabd_redmax_solve* s, const mabd_redmax_cut* cut
                           mabd_spatial f, mabd_real* rows, mabd_spatial on[2]) {
     loop_joint j;
     link_blocks H;
-    memset(&H, 0, sizeof H);
     loop_joint_at(s, cut, &j);
     loop_side* own = &j.side[side];
     if (own->link < 0) {
         set_part(own->D, 0, 3, 1, own->pose.R);
         set_part(own->D, 3, 0, 1, mabd_m3_identity());
     }
+    find_blocks(&j, cut, ROWS_ALL, &H);
     const mabd_spatial rate = mabd_sp_cross(twist_of(&j, own), f);
     mabd_spatial W = mabd_sp_zero();
     for (int32_t r = 0; r < cut->row_count; r++) {
@@ -419,7 +443,6 @@ void mabd_redmax_move_cut(const mabd_redmax_solve* s, const mabd_redmax_cut* cut
         rows[r] = s->by_rate ? mabd_sp_dot(unit, rate) + mabd_sp_dot(row_rate_by(&j, r, side), f)
                              : mabd_sp_dot(unit, f);
         W = mabd_sp_axpy(force, unit, W);
-        add_row_blocks(&j, r, force, &H);
     }
     on[side] = mabd_sp_sub(times(side == 0 ? H.aa : H.bb, f), mabd_sp_cross_wrench(f, W));
     on[1 - side] = times(side == 0 ? H.ba : H.ab, f);

@@ -35,6 +35,8 @@ void mabd_redmax_pull_rows(const mabd_redmax_solve* s);
 /// Complete the border at the motion of the last residual: derivatives of rows that are rates, and
 /// of the forces of all rows by the motion of the bodies (loops.c).
 void mabd_redmax_border_derivatives(const mabd_redmax_solve* s);
+/// Its part that rows have which are rates: their derivatives (loops.c).
+void mabd_redmax_row_rates(const mabd_redmax_solve* s);
 /// Subtract the derivatives of the rows on a link by its own motion from N (6 x 18), after
 /// mabd_redmax_border_derivatives (loops.c).
 void mabd_redmax_subtract_own(const mabd_redmax_sim* sim, int32_t link, mabd_real* N);

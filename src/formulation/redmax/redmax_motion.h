@@ -59,6 +59,9 @@ mabd_mat3 mabd_redmax_ball_turn_by_center(const mabd_redmax_solve* s, int32_t li
 /// Derivative of tau of a ball with laws by a turn of the centre of its chart, link frame (laws.c).
 mabd_mat3 mabd_redmax_ball_center(const mabd_redmax_solve* s, int32_t link);
 
+/// Compute the derivatives of the forces of rows and springs at the motion of the last residual, as
+/// mabd_redmax_factor does but for the mass matrix (factor.c).
+void mabd_redmax_derive_forces(const mabd_redmax_solve* s);
 /// Factor H at the motion of the last residual (factor.c). MABD_ERR_SINGULAR: *link names the
 /// pivot.
 mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w, int32_t* link);

@@ -78,5 +78,5 @@ void mabd_redmax_enter_rows(mabd_redmax_solve* s, const mabd_real* w) {
     memcpy(s->sim->v + first, w + first, (size_t)s->part->freedom_count * sizeof *w);
     mabd_redmax_velocities(s);
     mabd_redmax_rows(s);
-    if (s->part->cut_count > 0) mabd_redmax_border_derivatives(s);
+    mabd_redmax_row_rates(s);
 }

@@ -89,20 +89,26 @@ static void place(mabd_redmax_pass* r, int32_t number) {
     mabd_redmax_pass_copy(r, g->sim->q, q);
 }
 
+// Take the change x of the last correction, and its forces; its mass matrix is factored.
+static void take_change(mabd_redmax_pass* r) {
+    mabd_redmax_sim* sim = r->g->sim;
+    const size_t row = (size_t)r->part->row_first;
+    mabd_redmax_pass_copy(r, sim->a, sim->step);
+    memcpy(sim->loops.force + row, sim->loops.step + row,
+           (size_t)r->part->row_count * sizeof *sim->loops.force);
+}
+
 // Find the change x of a correction again; it goes to sim->a.
 static mabd_status find_change(mabd_redmax_pass* r, int32_t number) {
     mabd_redmax_gradient* g = r->g;
     mabd_redmax_sim* sim = g->sim;
-    const size_t row = (size_t)r->part->row_first;
     place(r, number);
     mabd_redmax_pass_copy(r, sim->v, g->open_v);
     mabd_redmax_pass_clear(r, sim->a);
     r->s.by_rate = number < 0, r->s.rests = false;
     const mabd_status status = mabd_redmax_find_correction(&r->s);
     if (status != MABD_OK) return mabd_redmax_pass_fail(r, status);
-    mabd_redmax_pass_copy(r, sim->a, sim->step);
-    memcpy(sim->loops.force + row, sim->loops.step + row,
-           (size_t)r->part->row_count * sizeof *sim->loops.force);
+    take_change(r);
     return MABD_OK;
 }
 
@@ -114,7 +120,7 @@ static void enter_residual(mabd_redmax_pass* r, int32_t number) {
     mabd_redmax_pass_clear(r, sim->v);
     r->s.by_rate = false;
     mabd_redmax_residual(&r->s);
-    if (r->part->cut_count > 0) mabd_redmax_border_derivatives(&r->s);
+    mabd_redmax_derive_forces(&r->s);
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         if (sim->links[i].ball >= 0 && sim->links[i].laws) mabd_redmax_ball_derivatives(&r->s, i);
     }
@@ -149,7 +155,8 @@ static mabd_status correction_back(mabd_redmax_pass* r, int32_t number, mabd_rea
     mabd_redmax_gradient* g = r->g;
     const bool rates = number < 0;
     mabd_real* mu = g->mu + r->part->border_first;
-    MABD_TRY(find_change(r, number));
+    if (!rates) MABD_TRY(find_change(r, number));
+    if (rates) take_change(r);
     enter_residual(r, number);
     mabd_redmax_pass_copy(r, g->z, rates ? g->v : g->q);
     mabd_redmax_mass_solve_transposed(&r->s, g->z, NULL, mu);

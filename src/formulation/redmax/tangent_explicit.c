@@ -45,7 +45,7 @@ static void enter_residual(mabd_redmax_pass* r) {
     r->s.by_rate = false;
     mabd_redmax_pass_copy(r, r->g->sim->v, r->s.start_v);
     mabd_redmax_residual(&r->s);
-    if (r->part->cut_count > 0) mabd_redmax_border_derivatives(&r->s);
+    mabd_redmax_derive_forces(&r->s);
 }
 
 // Solve for g->z from the bars g->a, and for those of the rows.
@@ -119,7 +119,7 @@ mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent e
     explicit_end(r);
     MABD_TRY(end_back(r, end, start));
     mabd_redmax_pass_chart_laws(r);
-    if (r->part->cut_count > 0) mabd_redmax_border_derivatives(&r->s);
+    mabd_redmax_derive_forces(&r->s);
     mabd_redmax_pass_clear(r, g->a);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         g->v[k] += r->s.h * g->q[k];
@@ -201,6 +201,7 @@ mabd_status mabd_redmax_explicit_forward(mabd_redmax_pass* r, mabd_redmax_direct
     if (status != MABD_OK) return mabd_redmax_pass_fail(r, status);
     explicit_end(r);
     const bool closes = r->part->row_count > 0;
+    mabd_redmax_derive_forces(&r->s);
     if (closes) {
         enter_rows(r);
         for (int32_t i = 0; i < g->direction_count; i++) rows_forward(r, i, &from[i]);

@@ -242,7 +242,7 @@ static mabd_status enter_velocities(start_run* r, mabd_redmax_solve* s, int32_t 
     const mabd_status status = mabd_redmax_accelerate(s);
     s->by_rate = false;
     if (status != MABD_OK) return fail(r);
-    if (s->part->cut_count > 0) mabd_redmax_border_derivatives(s);
+    mabd_redmax_derive_forces(s);
     return MABD_OK;
 }
 
