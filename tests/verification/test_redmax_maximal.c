@@ -84,6 +84,22 @@ Test(redmax_maximal, loops_with_redundant_rows_converge_to_joint_coordinates_wit
     expect_order(&c);
 }
 
+// A script moves a carriage, which carries an oscillator along.
+Test(redmax_maximal, scripts_carry_bodies_along) {
+    mabd_model* model = rig_file_model("tests/conformance/scenes/carriage.json", NULL, NULL);
+    mabd_sim* exact = reference(model, 1e-4, 1);
+    double errors[3], gap = 0;
+    for (int i = 0; i < 3; i++) {
+        const mabd_sim_def def = maximal(ldexp(1e-3, -i));
+        const run_result r = run(model, &def, exact, 1);
+        errors[i] = r.error, gap = fmax(gap, r.gap);
+    }
+    const double order = rig_order("carriage", 1e-3, 3, errors);
+    cr_expect(gt(dbl, order, 0.85));
+    cr_expect(lt(dbl, gap, 1e-9), "%g", gap);
+    rig_destroy(exact, model);
+}
+
 // ---- by hand -----------------------------------------------------------------------------------
 
 #define MASS    2.0
