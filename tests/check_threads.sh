@@ -19,6 +19,8 @@ star 3 arms=40 links=50
 net 3 rows=30 columns=30
 four-bar-chain 3 segments=400
 falling-joints 25 pairs=300
+redmax/tree-65535 2 depth=12
+redmax/whip 3 links=20
 '
 
 failed=0
@@ -26,6 +28,7 @@ printf '%s' "$cases" | {
     while read -r scene steps settings; do
         [ -n "$scene" ] || continue
         set --
+        case $scene in redmax/*) set -- --formulation redmax ;; esac
         for setting in $settings; do set -- "$@" --set "$setting"; done
         status=0
         "$command" run "$scenes/$scene.json" "$@" --steps "$steps" --threads 4 --quiet || status=$?
