@@ -191,6 +191,14 @@ static mabd_status read_component(loss_reader* r, const mabd_json_node* node, ex
                                : e->base.kind == MABD_PARAMETER_INERTIA ? inertia_parts
                                                                         : force_parts;
     int component = -1;
+    if (t->owner == MABD_OWNER_SPLINE) {
+        int32_t value = -1;
+        MABD_TRY(mabd_json_int(&r->json, node, "component", &value));
+        e->first_component = value >= 0 ? value : 0;
+        e->components = value >= 0 ? 1 : mabd_parameter_spline_count(r->model, e->base.index);
+        if (e->components > 0) return MABD_OK;
+        return mabd_json_fail(&r->json, node, "that joint has no spline");
+    }
     if (t->components == 0) return refuse(r, node, "component", parameter_kinds[e->base.kind]);
     MABD_TRY(mabd_json_choice(&r->json, node, "component", names, t->components, &component));
     e->first_component = component >= 0 ? component : 0;

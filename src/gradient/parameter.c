@@ -40,7 +40,7 @@ static const mabd_parameter_traits traits[] = {
     KIND(GROUND, MABD_OWNER_GROUND, 4, false, false, false, {"", ""}),
     KIND(CONTROL, MABD_OWNER_CONTROL, 0, false, false, true, {"", ""}),
     KIND(FORCE, BODY, 6, true, false, true, {"N", "N m"}),
-    KIND(SPLINE, MISSING, 0, false, false, false, {"", ""}),
+    KIND(SPLINE, MABD_OWNER_SPLINE, 0, false, false, false, {"m", "rad"}),
 };
 _Static_assert(sizeof traits / sizeof traits[0] == MABD_PARAMETER_COUNT, "traits of every kind");
 
@@ -87,6 +87,36 @@ static mabd_status check_body(const mabd_model* m, const mabd_parameter* p, mabd
                         m->body_motion[p->index] == MABD_MOTION_FIXED ? "fixed" : "scripted");
 }
 
+// The piece of a joint that a control value belongs to, *value: its number there; null = none.
+static const mabd_joint_piece* piece_of(const mabd_model* m, int32_t joint, int32_t* value) {
+    const mabd_model_joint* own = &m->joints[joint];
+    for (int32_t i = own->piece_first; i < own->piece_first + own->piece_count; i++) {
+        const int32_t count = mabd_piece_value_count(&m->pieces[i]);
+        if (*value >= 0 && *value < count) return &m->pieces[i];
+        *value -= count;
+    }
+    return NULL;
+}
+
+int32_t mabd_parameter_spline_count(const mabd_model* m, int32_t joint) {
+    const mabd_model_joint* own = &m->joints[joint];
+    int32_t count = 0;
+    for (int32_t i = own->piece_first; i < own->piece_first + own->piece_count; i++) {
+        count += mabd_piece_value_count(&m->pieces[i]);
+    }
+    return count;
+}
+
+static mabd_status check_spline(const mabd_model* m, const mabd_parameter* p, mabd_error* error) {
+    char label[160];
+    int32_t value = p->component;
+    if (piece_of(m, p->index, &value)) return MABD_OK;
+    return mabd_fail_at(error, MABD_ERR_INPUT, -1, p->index, 0, "%s: %s has no control value %d",
+                        mabd_parameter_kind_name(p->kind),
+                        mabd_model_joint_label(m, p->index, label, sizeof label),
+                        (int)p->component);
+}
+
 static mabd_status check_joint(const mabd_model* m, const mabd_parameter* p, mabd_error* error) {
     const char* kind = mabd_parameter_kind_name(p->kind);
     char label[160];
@@ -94,8 +124,15 @@ static mabd_status check_joint(const mabd_model* m, const mabd_parameter* p, mab
     if (p->index < 0 || p->index >= m->joint_count) {
         return mabd_fail(error, MABD_ERR_INPUT, "%s: there is no joint %d", kind, (int)p->index);
     }
+    if (traits[p->kind].owner == MABD_OWNER_SPLINE) return check_spline(m, p, error);
     if (traits[p->kind].owner != MABD_OWNER_AXIS) return MABD_OK;
     const mabd_joint type = (mabd_joint)m->joints[p->index].type;
+    if (m->joints[p->index].piece_count > 0) {
+        return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, p->index, 0,
+                            "%s: axes of %s, a %s joint, have no parameters; use those of bodies",
+                            kind, mabd_model_joint_label(m, p->index, label, sizeof label),
+                            mabd_joint_name(type));
+    }
     if (p->axis < 0 || p->axis >= MABD_AXIS_COUNT ||
         !mabd_joint_coordinate(type, (mabd_axis)p->axis, &row)) {
         return mabd_fail_at(
@@ -118,6 +155,7 @@ static mabd_status check_owner(const mabd_model* m, const mabd_parameter* p, mab
         return check_body(m, p, error);
     case MABD_OWNER_JOINT:
     case MABD_OWNER_AXIS:
+    case MABD_OWNER_SPLINE:
         return check_joint(m, p, error);
     case MABD_OWNER_CONTROL:
         if (p->index >= 0 && p->index < controls) return MABD_OK;
@@ -185,6 +223,12 @@ const char* mabd_parameter_unit(const mabd_model* model, const mabd_parameter* p
         static const char* const units[2][4] = {{"N/m", "N s/m", "m", ""}, {"N", "N s", "m", ""}};
         const bool tangent = t->owner == MABD_OWNER_GROUND && parameter->component == 2;
         return tangent ? "N s/m" : units[strain][parameter->component];
+    }
+    if (t->owner == MABD_OWNER_SPLINE) {
+        int32_t value = parameter->component;
+        const mabd_joint_piece* piece = piece_of(model, parameter->index, &value);
+        const bool curve = piece->type == MABD_JOINT_SPLINE_CURVE;
+        return t->unit[curve ? value % 6 >= 3 : value / (piece->rows * piece->columns) >= 3];
     }
     return t->unit[t->owner == MABD_OWNER_AXIS ? parameter->axis >= MABD_AXIS_RX
                                                : t->components == 6 && parameter->component >= 3];
@@ -259,6 +303,14 @@ static mabd_real value_of_joint(const mabd_model* m, const mabd_parameter* p) {
     return p->kind == MABD_PARAMETER_ANCHOR_B ? b[p->component] : 0;
 }
 
+static mabd_real value_of_spline(const mabd_model* m, const mabd_parameter* p) {
+    int32_t value = p->component;
+    const mabd_joint_piece* piece = piece_of(m, p->index, &value);
+    const mabd_real* at = m->piece_values + piece->first;
+    if (piece->type != MABD_JOINT_SPLINE_CURVE) return at[value];
+    return value % 6 < 3 ? at[7 * (value / 6) + value % 6] : 0;
+}
+
 static mabd_real value_of_body(const mabd_model* m, const mabd_parameter* p) {
     if (p->index < 0) return 0;
     const mabd_model_start* start = &m->start[p->index];
@@ -323,6 +375,8 @@ mabd_real mabd_parameter_value(const mabd_model* model, mabd_real h,
         return value_of_spring(model, parameter);
     case MABD_OWNER_GROUND:
         return value_of_ground(model, parameter);
+    case MABD_OWNER_SPLINE:
+        return value_of_spline(model, parameter);
     case MABD_OWNER_CONTROL:
         return value_of_control(model, h, parameter);
     default:

@@ -13,6 +13,7 @@ typedef enum mabd_gradient_owner {
     MABD_OWNER_BODY,    // a body
     MABD_OWNER_JOINT,   // a joint
     MABD_OWNER_AXIS,    // a joint, with a free axis of it
+    MABD_OWNER_SPLINE,  // a joint, with control values of splines
     MABD_OWNER_CONTROL, // copy * controls + control (mabd_model_control)
     MABD_OWNER_SPRING,  // a spring between points, by its number
     MABD_OWNER_GROUND,  // nothing: the ground of the scene
@@ -29,6 +30,8 @@ typedef struct mabd_parameter_traits {
     const char* unit[2]; // of a translation and of a rotation, or of components 0..2 and 3..5; not
                          // of springs and ground
 } mabd_parameter_traits;
+/// Control values of the splines of a joint, 0 = none.
+int32_t mabd_parameter_spline_count(const mabd_model* model, int32_t joint);
 /// Traits of a kind; kind < MABD_PARAMETER_COUNT.
 const mabd_parameter_traits* mabd_parameter_get_traits(mabd_parameter_kind kind);
 

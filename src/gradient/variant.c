@@ -60,6 +60,13 @@ static void lay_out(mabd_variant* v, mabd_arena* arena) {
     TAKE(model.spring_points, (size_t)m->spring_point_count);
     TAKE(model.ground, (size_t)m->ground_count);
     TAKE(model.ground_points, (size_t)m->ground_point_count);
+    TAKE(model.piece_values, (size_t)m->piece_value_count);
+}
+
+static void reset_splines(mabd_variant* v) {
+    const size_t count = (size_t)v->source->piece_value_count;
+    if (count == 0) return;
+    memcpy(v->model.piece_values, v->source->piece_values, count * sizeof(mabd_real));
 }
 
 static void copy_arrays(mabd_variant* v) {
@@ -82,6 +89,7 @@ static void copy_arrays(mabd_variant* v) {
         memcpy(to->ground_points, m->ground_points,
                (size_t)m->ground_point_count * sizeof *m->ground_points);
     }
+    reset_splines(v);
 }
 
 // Give body a class of its own.
@@ -341,6 +349,34 @@ static void set_axis(mabd_variant* v, const mabd_parameter* p, mabd_real value) 
     }
 }
 
+static void set_spline(mabd_variant* v, int32_t index) {
+    const mabd_parameter* p = &v->parameters[index];
+    const mabd_model_joint* joint = &v->model.joints[p->index];
+    const mabd_joint_piece* piece = &v->model.pieces[joint->piece_first];
+    int32_t value = p->component;
+    for (int32_t n; value >= (n = mabd_piece_value_count(piece)); piece++) value -= n;
+    mabd_real* at = v->model.piece_values + piece->first;
+    if (piece->type != MABD_JOINT_SPLINE_CURVE) {
+        at[value] = v->values[index];
+        return;
+    }
+    at += 7 * (size_t)(value / 6);
+    if (value % 6 < 3) {
+        at[value % 6] = v->values[index];
+        return;
+    }
+    const int32_t first = p->component - value % 6 + 3; // all components of the turn at once
+    mabd_real t[3] = {0, 0, 0};
+    for (int32_t i = 0; i < v->parameter_count; i++) {
+        const mabd_parameter* own = &v->parameters[i];
+        const int32_t k = own->component - first;
+        if (own->kind != p->kind || own->index != p->index || k < 0 || k > 2) continue;
+        t[k] = v->values[i];
+    }
+    const mabd_real* from = v->source->piece_values + (at + 3 - v->model.piece_values);
+    mabd_q_store(mabd_q_product(mabd_q_load(from), turn_of(mabd_v3_load(t))), at + 3);
+}
+
 static void place_force(mabd_variant* v, int32_t index) {
     const mabd_model_force* from = &v->source->forces[index];
     mabd_model_force* to = &v->model.forces[index];
@@ -395,6 +431,7 @@ mabd_status mabd_variant_update(mabd_variant* v, mabd_error* error) {
     memcpy(m->gravity, v->source->gravity, sizeof m->gravity);
     for (int32_t i = 0; i < m->body_count; i++) reset_body(v, i);
     for (int32_t i = 0; i < m->joint_count; i++) reset_joint(v, i);
+    reset_splines(v);
     for (int32_t i = 0; i < v->parameter_count; i++) {
         const mabd_parameter* p = &v->parameters[i];
         if (p->kind == MABD_PARAMETER_GRAVITY) m->gravity[p->component] = v->values[i];
@@ -406,6 +443,7 @@ mabd_status mabd_variant_update(mabd_variant* v, mabd_error* error) {
             set_body(v, p, v->values[i]);
         }
         if (is_axis_law(p->kind)) set_axis(v, p, v->values[i]);
+        if (p->kind == MABD_PARAMETER_SPLINE) set_spline(v, i);
     }
     for (int32_t i = 0; i < m->body_count; i++) {
         if (v->body_own[i]) MABD_TRY(finish_class(v, i, error));

@@ -34,3 +34,14 @@ mabd_frame mabd_redmax_path_at(const mabd_joint_piece* piece, const mabd_real* v
                                const mabd_real* q, bool reversed, mabd_redmax_path* path);
 /// Compute by_v, rest and rate of a path of n coordinates at the rates v and accelerations a.
 void mabd_redmax_path_rates(mabd_redmax_path* path, int n, const mabd_real* v, const mabd_real* a);
+
+/// Changes of the frame behind a path and of its columns.
+typedef struct mabd_redmax_path_change {
+    mabd_spatial xi;             // twist of the frame, in it
+    mabd_spatial S[2], dS[2][2]; // of the columns
+} mabd_redmax_path_change;
+/// Compute the changes by one unit of control value number `value` of a path; turn: of a curve, the
+/// change of the turn of its frame, in the frame (path_change.c).
+mabd_redmax_path_change mabd_redmax_path_by_value(const mabd_joint_piece* piece,
+                                                  const mabd_real* values, const mabd_real* q,
+                                                  bool reversed, int32_t value, mabd_vec3 turn);

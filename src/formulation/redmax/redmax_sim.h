@@ -107,6 +107,9 @@ mabd_real mabd_redmax_work(const mabd_redmax_solve* s);
 void mabd_redmax_start(mabd_redmax_sim* sim);
 /// Refuse a start state that a joint with pieces does not allow, by name: MABD_ERR_INPUT (state.c).
 mabd_status mabd_redmax_check_start(mabd_redmax_sim* sim, mabd_error* error);
+/// Place bodies and joints in the start state of the model, or the nearest one that joints with
+/// pieces allow, without a warning (state.c).
+void mabd_redmax_start_nearest(mabd_redmax_sim* sim);
 /// Entries of the table (state.c).
 mabd_status mabd_redmax_set_state(void* self, mabd_real time, const mabd_model_start* state,
                                   bool moved, mabd_error* error);

@@ -45,6 +45,8 @@ typedef struct mabd_redmax_changes {
     mabd_real* r;              // (freedoms) of the residual itself
     mabd_real* rows;           // (rows) of the rows themselves
     mabd_vec3 fall;            // of the acceleration of the ground
+    int32_t moved;             // link whose motion changes besides, -1 = none
+    mabd_spatial dV, dA;       // by these
 } mabd_redmax_changes;
 
 /// Derivatives of a simulation: the object behind gradient_open.
@@ -170,6 +172,21 @@ void mabd_redmax_visit_moves(const mabd_redmax_gradient* g, int32_t index,
 bool mabd_redmax_sets_control(const mabd_parameter* p, int64_t step);
 /// True if parameter number `index` sets the target of a servo or drive in a step.
 bool mabd_redmax_sets_target(const mabd_redmax_gradient* g, int32_t index, int64_t step);
+
+/// Change of a spline by one unit of a control value.
+typedef struct mabd_redmax_spline {
+    int32_t link;
+    mabd_spatial xi;     // twist of the link against its parent, link frame
+    mabd_spatial dV, dA; // of its motion besides
+    mabd_real r[2];      // of its residual besides
+} mabd_redmax_spline;
+/// Compute the change by parameter number `index` at the motion of the links; false if it is no
+/// control value (tangent_spline.c).
+bool mabd_redmax_spline_change(const mabd_redmax_gradient* g, int32_t index,
+                               mabd_redmax_spline* out);
+/// Bars of the motion of a link, dV and dA, after mabd_redmax_pull_back (tangent_motion.c).
+void mabd_redmax_motion_bar(const mabd_redmax_sim* sim, int32_t link, mabd_spatial* dV,
+                            mabd_spatial* dA);
 
 // ---- pieces of the entries ----
 

@@ -27,6 +27,7 @@ typedef struct placement {
     const mabd_model_start* state; // (bodies) user frames
     mabd_real time;
     mabd_redmax_node* to;
+    bool nearest; // take the nearest state that joints allow, without a word
 } placement;
 
 // State of a side of a joint; bodies that do not move by forces are where their scripts are.
@@ -127,7 +128,7 @@ static mabd_redmax_fit fit_joint(const placement* p, int32_t joint, mabd_redmax_
 static void place_fitted(const placement* p, const mabd_redmax_link* link) {
     const mabd_redmax_fit fit = fit_joint(p, link->joint, p->to);
     char label[160];
-    if (!(fit.slip > MABD_START_TOLERANCE * (1 + fit.speed))) return;
+    if (p->nearest || !(fit.slip > MABD_START_TOLERANCE * (1 + fit.speed))) return;
     mabd_warn(&p->sim->warnings, -1, link->joint, 0,
               "velocities against %s, by %.3g m/s or rad/s, are replaced by the nearest that it "
               "allows",
@@ -192,8 +193,8 @@ static void forget_history(mabd_redmax_sim* sim) {
     }
 }
 
-void mabd_redmax_start(mabd_redmax_sim* sim) {
-    const placement p = {sim, sim->start, 0, &sim->now};
+static void start_from(const placement* p) {
+    mabd_redmax_sim* sim = p->sim;
     sim->time = 0;
     memset(sim->now.q, 0, (size_t)sim->freedom_count * sizeof *sim->now.q);
     memset(sim->now.theta, 0, 3 * (size_t)sim->ball_count * sizeof *sim->now.theta);
@@ -201,22 +202,32 @@ void mabd_redmax_start(mabd_redmax_sim* sim) {
     memset(sim->times, 0, sizeof sim->times);
     for (int32_t i = 0; i < sim->part_count; i++) sim->parts[i].peak = 0;
     mabd_redmax_start_strings(sim, &sim->now);
-    place_all(&p);
+    place_all(p);
     if (mabd_redmax_check_couplings(sim, NULL) == MABD_OK) mabd_redmax_close_couplings(sim, 0);
     forget_history(sim);
     const mabd_measure start = mabd_redmax_measure(sim);
     mabd_rigid_books_open(&sim->books, &start);
 }
 
+void mabd_redmax_start(mabd_redmax_sim* sim) {
+    const placement p = {sim, sim->start, 0, &sim->now, false};
+    start_from(&p);
+}
+
+void mabd_redmax_start_nearest(mabd_redmax_sim* sim) {
+    const placement p = {sim, sim->model->start, 0, &sim->now, true};
+    start_from(&p);
+}
+
 mabd_status mabd_redmax_check_start(mabd_redmax_sim* sim, mabd_error* error) {
-    const placement p = {sim, sim->start, 0, &sim->now};
+    const placement p = {sim, sim->start, 0, &sim->now, false};
     return check_fits(&p, error);
 }
 
 mabd_status mabd_redmax_set_state(void* self, mabd_real time, const mabd_model_start* state,
                                   bool moved, mabd_error* error) {
     mabd_redmax_sim* sim = self;
-    const placement p = {sim, state, time, &sim->now};
+    const placement p = {sim, state, time, &sim->now, false};
     const mabd_measure before = mabd_redmax_measure(sim);
     (void)moved; // poses that did not move give their coordinates
     MABD_TRY(check_fits(&p, error));

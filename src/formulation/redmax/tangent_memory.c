@@ -102,8 +102,6 @@ static mabd_status check_parameter(const mabd_redmax_sim* sim, const mabd_parame
                                    mabd_error* error) {
     const char* name = mabd_parameter_kind_name(p->kind);
     switch (p->kind) {
-    case MABD_PARAMETER_SPLINE:
-        return refuse(name, "no derivatives by this kind", error);
     case MABD_PARAMETER_COORDINATE:
     case MABD_PARAMETER_RATE:
     case MABD_PARAMETER_STIFFNESS:
@@ -112,6 +110,9 @@ static mabd_status check_parameter(const mabd_redmax_sim* sim, const mabd_parame
     case MABD_PARAMETER_ARMATURE:
     case MABD_PARAMETER_FRICTION:
         return check_axis(sim, p, name, error);
+    case MABD_PARAMETER_SPLINE:
+        if (sim->joint_link[p->index] >= 0) return MABD_OK;
+        return refuse(name, "the joint is not in the tree of joints", error);
     case MABD_PARAMETER_AXIS_A:
     case MABD_PARAMETER_AXIS_B:
         if (sim->model->joints[p->index].frame >= 0) return MABD_OK;
@@ -205,6 +206,7 @@ static int32_t link_of(const mabd_redmax_sim* sim, const mabd_parameter* p, int3
     case MABD_PARAMETER_ANCHOR_B:
     case MABD_PARAMETER_AXIS_A:
     case MABD_PARAMETER_AXIS_B:
+    case MABD_PARAMETER_SPLINE:
         return joint_link_of(sim, joint);
     case MABD_PARAMETER_COORDINATE:
     case MABD_PARAMETER_RATE:
@@ -287,11 +289,6 @@ mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,
                          "formulation 'redmax': contacts of shapes are not smooth and have no "
                          "derivatives");
-    }
-    if (sim->model->piece_count > 0) {
-        return mabd_fail(
-            error, MABD_ERR_UNAVAILABLE,
-            "formulation 'redmax': screws, composites and splines have no derivatives");
     }
     for (int32_t i = 0; i < sim->loops.cut_count; i++) {
         if (!sim->loops.cuts[i].weld) continue;

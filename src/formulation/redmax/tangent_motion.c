@@ -63,6 +63,7 @@ static void vary(const mabd_redmax_sim* sim, int32_t i, const mabd_redmax_change
         add_twist(dV, mabd_sp_sub(mabd_sp_cross(sim->XA[i], e), mabd_sp_cross(sim->Sv[i], dV)), e,
                   x);
     }
+    if (c->parent_side && c->moved == i) add_twist(c->dV, c->dA, mabd_sp_zero(), x);
     if (c->body_side) {
         const mabd_spatial f = c->body_side[i];
         add_twist(mabd_sp_cross(sim->V[i], f), mabd_sp_cross(sim->A[i], f), f, x);
@@ -194,6 +195,11 @@ mabd_spatial mabd_redmax_parent_side_bar(const mabd_redmax_sim* sim, int32_t i) 
 
 mabd_spatial mabd_redmax_body_side_bar(const mabd_redmax_sim* sim, int32_t i) {
     return twist_bar(sim, i, sim->V[i], sim->A[i], mabd_sp_zero(), mabd_redmax_load_bar(sim, i));
+}
+
+void mabd_redmax_motion_bar(const mabd_redmax_sim* sim, int32_t i, mabd_spatial* dV,
+                            mabd_spatial* dA) {
+    *dV = mabd_sp_load(sim->up + at18(i)), *dA = mabd_sp_load(sim->up + at18(i) + 6);
 }
 
 mabd_spatial mabd_redmax_load_bar(const mabd_redmax_sim* sim, int32_t i) {

@@ -43,6 +43,13 @@ static void links_forward(const mabd_redmax_gradient* g, const mabd_redmax_part*
             move = mabd_sp_axpy(t.q[k], sim->S[k], move);
             rate = mabd_sp_axpy(t.v[k], sim->S[k], rate);
         }
+        if (link->path >= 0) { // S turns along a path
+            for (int k = 0; k < link->count; k++) {
+                const mabd_spatial turned = sim->paths[link->path].by_v[k];
+                rate = mabd_sp_axpy(t.q[link->first + k], turned, rate);
+            }
+        }
+        if (g->changes.moved == i) rate = mabd_sp_add(rate, g->changes.dV);
         g->xi[i] = mabd_sp_add(move, f);
         g->eta[i] = mabd_sp_add(mabd_sp_add(rate, mabd_sp_cross(sim->XV[i], move)),
                                 mabd_sp_cross(sim->V[i], f));
@@ -69,6 +76,8 @@ static void links_back(const mabd_redmax_gradient* g, const mabd_redmax_part* pa
         for (int32_t k = link->first; k < link->first + link->count; k++) {
             t.q[k] += mabd_sp_dot(sim->S[k], move);
             t.v[k] += mabd_sp_dot(sim->S[k], g->eta[i]);
+            if (link->path < 0) continue;
+            t.q[k] += mabd_sp_dot(sim->paths[link->path].by_v[k - link->first], g->eta[i]);
         }
         if (link->parent < 0) continue;
         const mabd_frame* E = &sim->E[i];
@@ -153,6 +162,12 @@ void mabd_redmax_write_output(mabd_redmax_gradient* g, int32_t parameter, mabd_r
     memset(states, 0, 12 * (size_t)sim->model->body_count * sizeof *states);
     memset(g->changes.parent_side, 0, bytes), memset(g->changes.body_side, 0, bytes);
     mabd_redmax_visit_moves(g, parameter, set_move, g);
+    mabd_redmax_spline spline;
+    g->changes.moved = -1;
+    if (mabd_redmax_spline_change(g, parameter, &spline)) {
+        set_move(g, spline.link, true, spline.xi);
+        g->changes.moved = spline.link, g->changes.dV = spline.dV;
+    }
     for (int32_t p = 0; p < sim->part_count; p++) {
         const mabd_redmax_part* part = &sim->parts[p];
         links_forward(g, part, g->directions[parameter].now);
@@ -469,6 +484,11 @@ void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bar
     for (int32_t i = 0; i < g->parameter_count; i++) {
         move_product own = {g, 0};
         mabd_redmax_visit_moves(g, i, add_move, &own);
+        mabd_redmax_spline spline;
+        if (mabd_redmax_spline_change(g, i, &spline)) {
+            add_move(&own, spline.link, true, spline.xi);
+            own.sum += mabd_sp_dot(g->eta[spline.link], spline.dV);
+        }
         g->product[i] += own.sum;
         pass_center(g, &g->parameters[i], true, states, &g->product[i]);
     }

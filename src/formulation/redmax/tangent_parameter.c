@@ -323,6 +323,12 @@ static frame_move move_of(const mabd_redmax_gradient* g, int32_t index) {
         out.twist.w = mabd_m3_tmul(
             F, mabd_rigid_turn_change(g->parameter_count, g->parameters, g->values, index));
     }
+    if (!on_b && joint->piece_count > 0) { // the frame of the first piece stands in that on a
+        const mabd_joint_piece* piece = &sim->model->pieces[joint->piece_first];
+        const mabd_frame first = {mabd_q_matrix(mabd_q_load(piece->rotation)),
+                                  mabd_v3_load(piece->position)};
+        out.twist = mabd_frame_to_child(&first, out.twist);
+    }
     out.parent_side = sim->links[last].reversed == on_b;
     out.link = out.parent_side ? first_link(sim, last) : last;
     if (!out.parent_side) {
@@ -415,6 +421,24 @@ static void pass_move(void* context, int32_t link, bool parent_side, mabd_spatia
     }
 }
 
+// A control value of a spline.
+static void pass_spline(parameter_view* v) {
+    mabd_redmax_gradient* g = v->g;
+    const mabd_redmax_sim* sim = g->sim;
+    mabd_redmax_spline by;
+    if (!mabd_redmax_spline_change(g, v->index, &by)) return;
+    const mabd_redmax_link* link = &sim->links[by.link];
+    change_parent_side(v, by.link, by.xi);
+    for (int k = 0; k < link->count; k++) change_force(v, link->first + k, -by.r[k]);
+    if (v->back) {
+        mabd_spatial dV, dA;
+        mabd_redmax_motion_bar(sim, by.link, &dV, &dA);
+        v->sum += mabd_sp_dot(dV, by.dV) + mabd_sp_dot(dA, by.dA);
+    } else {
+        g->changes.moved = by.link, g->changes.dV = by.dV, g->changes.dA = by.dA;
+    }
+}
+
 // The spin of all bodies as one: what it adds where the start was closed.
 static void pass_common_spin(parameter_view* v) {
     const mabd_redmax_part* part = v->s->part;
@@ -468,6 +492,9 @@ static void pass_parameter(parameter_view* v) {
         break;
     case MABD_PARAMETER_CONTROL:
         if (motion) pass_control(v, v->g->parameter_freedom[v->index]);
+        break;
+    case MABD_PARAMETER_SPLINE:
+        pass_spline(v);
         break;
     default:
         mabd_redmax_visit_moves(v->g, v->index, pass_move, v);

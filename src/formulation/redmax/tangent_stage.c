@@ -215,6 +215,7 @@ void mabd_redmax_pass_clear_changes(const mabd_redmax_pass* r) {
     mabd_redmax_pass_clear(r, c->r);
     memset(c->rows + r->part->row_first, 0, (size_t)r->part->row_count * sizeof *c->rows);
     c->fall = mabd_v3(0, 0, 0);
+    c->moved = -1;
 }
 
 // Bars of the wrenches of joints, in the bars g->q, v, a of the residual.

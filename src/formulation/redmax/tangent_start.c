@@ -260,12 +260,7 @@ mabd_status mabd_redmax_gradient_begin(void* self, void* work, mabd_error* error
     mabd_status status = MABD_OK;
     mabd_redmax_fill(sim, &g->graph); // the numbers of the model have changed
     mabd_redmax_clear_directions(g);
-    const mabd_model_start* settled = sim->start;
-    sim->start = sim->model->start; // which is closed here
-    mabd_redmax_start(sim);
-    status = mabd_redmax_check_start(sim, error);
-    sim->start = settled;
-    if (status != MABD_OK) return status;
+    mabd_redmax_start_nearest(sim);
     start_run r = enter(g, error);
     prescribe(&r, MABD_PARAMETER_COORDINATE);
     for (int32_t i = 0; i < sim->part_count && status == MABD_OK; i++) status = close_part(&r, i);
@@ -407,7 +402,7 @@ mabd_status mabd_redmax_start_back(mabd_redmax_gradient* g, mabd_error* error) {
 
 // ---- forward -----------------------------------------------------------------------------------
 
-static void clear_changes(const mabd_redmax_gradient* g, const mabd_redmax_part* part) {
+static void clear_changes(mabd_redmax_gradient* g, const mabd_redmax_part* part) {
     const mabd_redmax_changes* c = &g->changes;
     const size_t first = (size_t)part->link_first, freedom = (size_t)part->freedom_first;
     const size_t bytes = (size_t)part->link_count * sizeof *c->load;
@@ -415,6 +410,7 @@ static void clear_changes(const mabd_redmax_gradient* g, const mabd_redmax_part*
     memset(c->load + first, 0, bytes);
     memset(c->r + freedom, 0, (size_t)part->freedom_count * sizeof *c->r);
     memset(c->rows + part->row_first, 0, (size_t)part->row_count * sizeof *c->rows);
+    g->changes.moved = -1;
 }
 
 // Changes of the loads by the placed start state.

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of the redmax formulation through screws, composites, spline curves and surfaces,
+// reached from both sides, by start states, masses, frames and control values of splines: against
+// differences of fourth order, and forward mode against the adjoint.
+
+#include "support/gradient_rig.h"
+#include "support/sanitized.h"
+
+static const mabd_integrator methods[] = {MABD_INTEGRATOR_BDF2, MABD_INTEGRATOR_SDIRK2,
+                                          MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_SEMI_IMPLICIT};
+
+/// A joint under test, and how many numbers its splines have.
+typedef struct joint_case {
+    const char *name, *joint;
+    int values;
+} joint_case;
+
+static const joint_case cases[] = {
+    {"screw", "\"type\": \"screw\", \"pitch\": 0.2, \"axis\": [0, 0.6, 0.8]", 0},
+    {"composite",
+     "\"type\": \"composite\", \"axis\": [0, 1, 0], \"joints\": [{\"type\": \"hinge\","
+     " \"axis\": [0, 0.6, 0.8]}, {\"type\": \"screw\", \"pitch\": 0.1, \"anchor\": [0.1, 0, 0.05],"
+     " \"axis\": [1, 0, 0]}, {\"type\": \"ball\", \"anchor\": [0.1, 0.05, 0]}]",
+     0},
+    {"spline-curve",
+     "\"type\": \"spline-curve\", \"start\": 1.4, \"frames\": ["
+     " {\"position\": [0, 0, 0.1], \"rotation\": [1, 0.1, 0, 0]},"
+     " {\"position\": [0.1, 0.1, 0.2], \"rotation\": [1, 0.2, 0.2, 0]},"
+     " {\"position\": [0.2, 0, 0.1], \"rotation\": [1, 0, 0.3, 0.1]},"
+     " {\"position\": [0.3, 0, 0], \"rotation\": [1, -0.1, 0.2, 0.3]},"
+     " {\"position\": [0.4, 0.1, 0], \"rotation\": [1, -0.2, 0.1, 0.2]},"
+     " {\"position\": [0.5, 0.1, 0.1], \"rotation\": [1, 0, 0, 0.2]}]",
+     36},
+    {"spline-surface",
+     "\"type\": \"spline-surface\", \"start\": [0.6, 0.4],"
+     " \"x\": [[0, 0, 0, 0], [0.2, 0.2, 0.21, 0.2], [0.4, 0.41, 0.4, 0.4], [0.6, 0.6, 0.6, 0.6],"
+     "  [0.8, 0.8, 0.8, 0.8]],"
+     " \"y\": [[0, 0.2, 0.4, 0.6], [0, 0.21, 0.4, 0.6], [0, 0.2, 0.4, 0.6], [0, 0.2, 0.4, 0.6],"
+     "  [0, 0.2, 0.4, 0.6]],"
+     " \"z\": [[0, 0.1, 0, 0], [0.1, 0, 0.1, 0], [0, 0.05, 0, 0], [0.1, 0, 0, 0.1], [0, 0, 0, 0]],"
+     " \"rx\": [[0, 0.1, 0, 0], [0.1, 0.2, 0.1, 0], [0, 0.1, 0.3, 0], [0.1, 0, 0, 0.1],"
+     "  [0, 0, 0, 0]]",
+     120},
+};
+#define CASES ((int)(sizeof cases / sizeof cases[0]))
+
+// A base on a hinge, the joint, and a bob on a ball joint. side 1: the joint is given from its
+// child to its parent.
+static mabd_model* tree(const joint_case* c, int side) {
+    char text[4000];
+    snprintf(text, sizeof text,
+             "{\"gravity\": [0.3, 0.1, -9.81], \"bodies\": ["
+             " {\"name\": \"base\", \"mass\": 1.2,"
+             "  \"inertia\": [0.03, 0.05, 0.06, 0.004, -0.003, 0.002],"
+             "  \"center\": [0.02, 0.03, -0.01], \"position\": [0.25, 0, 0],"
+             "  \"angular_velocity\": [0, 0.8, 0]},"
+             " {\"name\": \"arm\", \"mass\": 0.7,"
+             "  \"inertia\": [0.02, 0.03, 0.025, 0.001, 0.002, -0.003],"
+             "  \"center\": [-0.01, 0.02, 0.03], \"position\": [0.75, 0.1, 0], \"drag\": 0.3,"
+             "  \"angular_velocity\": [0.5, 1, 0.8], \"velocity\": [0.2, 0, -0.4]},"
+             " {\"name\": \"bob\", \"mass\": 0.5, \"inertia\": [0.01, 0.02, 0.015],"
+             "  \"position\": [1, 0.1, 0.1], \"angular_velocity\": [2, -1, 3]}],"
+             " \"joints\": [{\"type\": \"hinge\", \"a\": \"world\", \"b\": \"base\","
+             "  \"anchor\": [0, 0, 0], \"axis\": [0, 1, 0]},"
+             " {\"a\": \"%s\", \"b\": \"%s\", \"anchor\": [0.5, 0, 0], %s},"
+             " {\"type\": \"ball\", \"a\": \"arm\", \"b\": \"bob\", \"anchor\": [0.9, 0.1, 0]}],"
+             " \"start\": {\"close\": true}}",
+             side ? "arm" : "base", side ? "base" : "arm", c->joint);
+    return rig_text_model(text);
+}
+
+static void add_three(gradient_rig* rig, mabd_parameter_kind kind, int32_t index, mabd_real scale) {
+    for (int k = 0; k < 3; k++) gradient_rig_add(rig, kind, index, k)->scale = scale;
+}
+
+static gradient_rig make_rig(const joint_case* c, mabd_integrator method) {
+    gradient_rig rig = gradient_rig_make(method, 0.01, 10);
+    const int64_t end = rig.def.steps;
+    rig.sim.formulation = MABD_FORMULATION_REDMAX;
+    add_three(&rig, MABD_PARAMETER_START_ROTATION, 1, 0.05);
+    add_three(&rig, MABD_PARAMETER_START_POSITION, 1, 0.02);
+    add_three(&rig, MABD_PARAMETER_START_VELOCITY, 1, 0.1);
+    add_three(&rig, MABD_PARAMETER_START_ANGULAR, 2, 0.2);
+    add_three(&rig, MABD_PARAMETER_CENTER, 1, 0.01);
+    add_three(&rig, MABD_PARAMETER_GRAVITY, 0, 0.5);
+    add_three(&rig, MABD_PARAMETER_ANCHOR_A, 1, 0.02);
+    add_three(&rig, MABD_PARAMETER_ANCHOR_B, 1, 0.02);
+    add_three(&rig, MABD_PARAMETER_AXIS_A, 1, 0.05);
+    add_three(&rig, MABD_PARAMETER_AXIS_B, 1, 0.05);
+    gradient_rig_add(&rig, MABD_PARAMETER_MASS, 1, 0)->scale = 0.1;
+    gradient_rig_add(&rig, MABD_PARAMETER_INERTIA, 1, 3)->scale = 0.002;
+    mabd_parameter* p = gradient_rig_add(&rig, MABD_PARAMETER_FORCE, 1, 1);
+    p->first = 2, p->last = 5;
+    for (int k = 0; k < c->values && rig.def.parameter_count < 56; k += c->values == 36 ? 1 : 11) {
+        if (c->values == 36 && k < 6) k = 6; // frames 1 .. 4 are those of the segment
+        gradient_rig_add(&rig, MABD_PARAMETER_SPLINE, 1, k)->scale = 0.01;
+    }
+    mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_POINT, 2, end / 2, end);
+    t->point[0] = 0.2, t->point[1] = 0.1, t->target[2] = -0.3;
+    t = gradient_rig_term(&rig, MABD_LOSS_VELOCITY, 1, end, end);
+    t->point[2] = 0.1, t->target[0] = 1, t->weight = 0.1;
+    t = gradient_rig_term(&rig, MABD_LOSS_ANGULAR, 1, 0, 3);
+    t->target[1] = 0.5, t->weight = 0.01;
+    t = gradient_rig_term(&rig, MABD_LOSS_ENERGY, 0, end, end);
+    t->weight = 0.01;
+    t = gradient_rig_term(&rig, MABD_LOSS_JOINT_FORCE, 2, end - 1, end);
+    t->axis = -1, t->weight = 1e-4;
+    return rig;
+}
+
+Test(redmax_gradient_joints, against_differences_and_forward_mode) {
+    double worst = 0;
+    for (int i = 0; i < CASES; i++) {
+        for (int side = 0; side < 2; side++) {
+            mabd_model* model = tree(&cases[i], side);
+            for (int k = 0; k < AMOUNT(2, 1); k++) {
+                const mabd_integrator method = methods[(i + side + k) % 4];
+                gradient_rig rig = make_rig(&cases[i], method);
+                mabd_real p[GRADIENT_MAX];
+                mabd_gradient* g = gradient_rig_create(&rig, model);
+                gradient_rig_values(&rig, model, 0.05, p);
+                const double error = gradient_rig_compare(&rig, g, p, 0.02, false);
+                const double forward = gradient_rig_forward_error(&rig, model, p);
+                printf("%-14s %d %-14s error %.1e, forward %.1e\n", cases[i].name, side,
+                       mabd_integrator_name(method), error, forward);
+                cr_expect(error < 1e-6 && forward < 1e-11);
+                worst = fmax(worst, error);
+                mabd_gradient_destroy(g);
+            }
+            mabd_model_destroy(model);
+        }
+    }
+    printf("worst %.1e\n", worst);
+}
+
+Test(redmax_gradient_joints, checkpoints_give_the_same_bits) {
+    mabd_error error = {0};
+    mabd_real p[GRADIENT_MAX], plain[GRADIENT_MAX], again[GRADIENT_MAX];
+    mabd_gradient_info info;
+    mabd_model* model = tree(&cases[2], 1);
+    gradient_rig rig = make_rig(&cases[2], MABD_INTEGRATOR_SDIRK2);
+    rig.def.steps = 25;
+    gradient_rig_values(&rig, model, 0, p);
+    mabd_gradient* g = gradient_rig_create(&rig, model);
+    rig_check(mabd_gradient_run(g, p, plain, &info, &error), &error, "run");
+    mabd_gradient_destroy(g);
+    rig.def.tape_bytes = 1;
+    cr_expect(mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error) == MABD_ERR_MEMORY);
+    sscanf(error.text, "tape_bytes is 1; a tape with checkpoints needs %zu", &rig.def.tape_bytes);
+    g = gradient_rig_create(&rig, model);
+    rig_check(mabd_gradient_run(g, p, again, &info, &error), &error, "run");
+    cr_expect(info.recomputed > 0);
+    cr_expect(memcmp(plain, again, (size_t)rig.def.parameter_count * sizeof *p) == 0);
+    mabd_gradient_destroy(g);
+    mabd_model_destroy(model);
+}
+
+// A bead on a curve: bytes, and the units, values and bad numbers of control values.
+Test(redmax_gradient_joints, control_values) {
+    mabd_model* model = rig_text_model(
+        "{\"bodies\": [{\"name\": \"bead\", \"mass\": 1, \"inertia\": [1, 1, 1]}],"
+        " \"joints\": [{\"type\": \"spline-curve\", \"b\": \"bead\", \"frames\": ["
+        " {\"position\": [-1, 0, 0]}, {\"position\": [0, 0, 0]}, {\"position\": [1, 0, 0]},"
+        " {\"position\": [2, 0, 0]}]}]}");
+    gradient_rig rig = gradient_rig_make(MABD_INTEGRATOR_BDF2, 0.01, 10);
+    mabd_error error = {0};
+    mabd_gradient* g;
+    rig.sim.formulation = MABD_FORMULATION_REDMAX;
+    mabd_parameter* p = gradient_rig_add(&rig, MABD_PARAMETER_SPLINE, 0, 6 * 3);
+    cr_expect(mabd_parameter_value(model, 0.01, p) == 2);
+    cr_expect_str_eq(mabd_parameter_unit(model, p), "m");
+    p = gradient_rig_add(&rig, MABD_PARAMETER_SPLINE, 0, 6 * 3 + 4);
+    cr_expect(mabd_parameter_value(model, 0.01, p) == 0);
+    cr_expect_str_eq(mabd_parameter_unit(model, p), "rad");
+    gradient_rig_term(&rig, MABD_LOSS_POINT, 0, 10, 10);
+    gradient_rig_expect_bytes(&rig, model);
+    rig.def.parameters = rig.parameters, rig.def.terms = rig.terms;
+    p->component = 24;
+    cr_expect(mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error) == MABD_ERR_INPUT);
+    cr_expect(strstr(error.text, "no control value 24") != NULL, "%s", error.text);
+    p->kind = MABD_PARAMETER_COORDINATE;
+    cr_expect(mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error) == MABD_ERR_UNAVAILABLE);
+    mabd_model_destroy(model);
+}
