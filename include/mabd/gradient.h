@@ -46,12 +46,7 @@
 ///   force             body, component 0..5, steps first .. last: force at the centre of mass [N],
 ///                     torque [N m], world, besides those of the scene; the value of the scene
 ///                     is 0
-///   spline            joint, component: control value of its splines, those of the parts of a
-///                     composite one behind the other. Of a surface: x y z rx ry rz as in the
-///                     scene, each row by row [m], [rad]. Of a curve: component 6 i + k of frame
-///                     i, k = 0..2 its position in the joint frame [m], k = 3..5 a turn t in the
-///                     frame [rad] from its rotation R in the scene, R exp(t); the value of the
-///                     scene is 0. The body moves to the nearest pose on the changed spline
+///   spline            joint, component: control value of a surface; of a curve 6 frame + xyz, turn
 /// With `index` -1 the four start kinds move all dynamic bodies as one rigid body, besides their
 /// own start state: shift [m], turn about their common centre of mass in world axes [rad], velocity
 /// [m/s], angular velocity about that centre [rad/s]; the value of the scene is 0. Where joints are

@@ -6,6 +6,7 @@
 #include "rigid/frames.h"
 #include "rigid/row_jacobian.h"
 #include "scene/signal.h"
+#include "scene/spline_value.h"
 
 #include <math.h>
 

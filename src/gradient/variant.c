@@ -16,6 +16,7 @@
 #include "math/eigen3.h"
 #include "math/quat.h"
 #include "math/so3.h"
+#include "scene/spline_value.h"
 
 #include <math.h>
 #include <string.h>

@@ -28,11 +28,6 @@ int mabd_piece_segments(const mabd_joint_piece* piece, int k) {
     return (k == 0 ? piece->rows : piece->columns) - 3;
 }
 
-int32_t mabd_piece_value_count(const mabd_joint_piece* piece) {
-    if (is_curve(piece)) return 6 * piece->rows;
-    return is_surface(piece) ? MABD_AXIS_COUNT * piece->rows * piece->columns : 0;
-}
-
 bool mabd_piece_is_beyond(const mabd_joint_piece* piece, int k, mabd_real q) {
     return !piece->closed && !(q >= 0 && q <= (mabd_real)mabd_piece_segments(piece, k));
 }
@@ -76,23 +71,6 @@ void mabd_piece_surface(const mabd_joint_piece* piece, const mabd_real* values, 
             for (size_t m = 0; m < 4; m++) {
                 for (size_t n = 0; n < 4; n++) f[i][j] += a[m][i] * b[n][j] * c[m * columns + n];
             }
-        }
-    }
-}
-
-void mabd_piece_surface_by_value(const mabd_joint_piece* piece, int32_t value, const mabd_real* q,
-                                 mabd_real f[4][4]) {
-    mabd_real u[2], a[4][4], b[4][4];
-    const int m = value / piece->columns -
-                  mabd_spline_segment(q[0], mabd_piece_segments(piece, 0), false, &u[0]);
-    const int n = value % piece->columns -
-                  mabd_spline_segment(q[1], mabd_piece_segments(piece, 1), false, &u[1]);
-    mabd_spline_weights(u[0], a);
-    mabd_spline_weights(u[1], b);
-    for (int i = 0; i < 4; i++) {
-        for (int j = 0; j < 4; j++) {
-            const bool inside = m >= 0 && m < 4 && n >= 0 && n < 4 && i + j < 4;
-            f[i][j] = inside ? a[m][i] * b[n][j] : 0;
         }
     }
 }

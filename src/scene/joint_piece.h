@@ -36,10 +36,6 @@ typedef struct mabd_curve_segment {
 int mabd_piece_freedoms(const mabd_joint_piece* piece, int* quaternions);
 /// Segments of a spline along coordinate k = 0, 1.
 int mabd_piece_segments(const mabd_joint_piece* piece, int k);
-/// Numbers by which a spline is changed: the control values of a surface, slides x y z before turns
-/// x y z and row by row; of a curve 6 for each frame, its position and a turn in it. 0 of other
-/// pieces.
-int32_t mabd_piece_value_count(const mabd_joint_piece* piece);
 /// True if a coordinate lies beyond the ends of a spline.
 bool mabd_piece_is_beyond(const mabd_joint_piece* piece, int k, mabd_real q);
 /// Segment of a curve at q; values: the reals of all pieces.
@@ -48,9 +44,5 @@ mabd_curve_segment mabd_piece_curve(const mabd_joint_piece* piece, const mabd_re
 /// Write f_k and its derivatives by q1, q2 to f: f[i][j] = d^(i+j) f/dq1^i dq2^j, i + j <= 3.
 void mabd_piece_surface(const mabd_joint_piece* piece, const mabd_real* values, int k,
                         const mabd_real* q, mabd_real f[4][4]);
-/// Write the derivatives of one f_k of mabd_piece_surface by its control value number `value` (row
-/// by row) to f.
-void mabd_piece_surface_by_value(const mabd_joint_piece* piece, int32_t value, const mabd_real* q,
-                                 mabd_real f[4][4]);
 /// The frame that a piece has at its start coordinates, in the frame behind the piece before.
 mabd_frame mabd_piece_start_frame(const mabd_joint_piece* piece, const mabd_real* values);

@@ -20,6 +20,7 @@
 #include "formulation/redmax/path.h"
 
 #include "dual/dense_lu.h"
+#include "scene/spline_value.h"
 
 #include <string.h>
 

@@ -10,6 +10,7 @@
 // and the residual by S_i'F.
 
 #include "formulation/redmax/redmax_tangent.h"
+#include "scene/spline_value.h"
 
 // The piece of a joint that has a control value, *value: its number there; null = none.
 static const mabd_joint_piece* piece_of(const mabd_model* m, int32_t joint, int32_t* value) {
