@@ -434,16 +434,17 @@ void mabd_redmax_move_cut(const mabd_redmax_solve* s, const mabd_redmax_cut* cut
         set_part(own->D, 0, 3, 1, own->pose.R);
         set_part(own->D, 3, 0, 1, mabd_m3_identity());
     }
-    find_blocks(&j, cut, ROWS_ALL, &H);
     const mabd_spatial rate = mabd_sp_cross(twist_of(&j, own), f);
     mabd_spatial W = mabd_sp_zero();
     for (int32_t r = 0; r < cut->row_count; r++) {
-        const mabd_real force = s->sim->loops.force[cut->row_first + r];
         const mabd_spatial unit = to_link(own, side == 0 ? &j.J[r].a : &j.J[r].b);
+        W = mabd_sp_axpy(s->sim->loops.force[cut->row_first + r], unit, W);
+        if (!rows) continue;
         rows[r] = s->by_rate ? mabd_sp_dot(unit, rate) + mabd_sp_dot(row_rate_by(&j, r, side), f)
                              : mabd_sp_dot(unit, f);
-        W = mabd_sp_axpy(force, unit, W);
     }
+    if (!on) return;
+    find_blocks(&j, cut, ROWS_ALL, &H);
     on[side] = mabd_sp_sub(times(side == 0 ? H.aa : H.bb, f), mabd_sp_cross_wrench(f, W));
     on[1 - side] = times(side == 0 ? H.ba : H.ab, f);
 }

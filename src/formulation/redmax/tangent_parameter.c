@@ -399,10 +399,12 @@ static void pass_cut(parameter_view* v, const mabd_redmax_cut* cut) {
     mabd_real rows[MABD_JOINT_MAX_ROWS];
     mabd_spatial on[2];
     const mabd_spatial f = cut_twist(v->g, v->index, on_b ? cut->b : cut->a, on_b);
-    mabd_redmax_move_cut(v->s, cut, on_b, f, rows, on);
-    for (int32_t r = 0; r < cut->row_count; r++) {
+    const bool has_rows = !v->back || v->s->row_bars, has_loads = !v->back || v->z || !has_rows;
+    mabd_redmax_move_cut(v->s, cut, on_b, f, has_rows ? rows : NULL, has_loads ? on : NULL);
+    for (int32_t r = 0; has_rows && r < cut->row_count; r++) {
         change_row(v, cut->row_first - v->s->part->row_first + r, rows[r]);
     }
+    if (!has_loads) return;
     if (cut->a >= 0) change_load(v, cut->a, mabd_sp_scale(-1, on[0]));
     if (cut->b >= 0) change_load(v, cut->b, mabd_sp_scale(-1, on[1]));
 }
