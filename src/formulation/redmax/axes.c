@@ -260,7 +260,7 @@ mabd_redmax_law_change mabd_redmax_law_change_of(const mabd_redmax_solve* s,
         out.held = true;
         out.by_target = c->drive_rate ? s->gamma : 1, out.by_past = c->drive_rate ? 1 : 0;
     }
-    if (out.held || !(c->friction > 0) || branch.box[1] != 0) return out;
+    if (out.held || !(dry_bound(freedom_of(s->sim, law)) > 0) || branch.box[1] != 0) return out;
     return (mabd_redmax_law_change){.held = true, .by_past = 1};
 }
 

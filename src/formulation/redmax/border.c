@@ -76,13 +76,14 @@ static void rows_of_link(const mabd_redmax_sim* sim, const mabd_redmax_link* lin
     }
 }
 
-// b += U y of a wrench on a link; rows: in the rows of H, else as forces.
-static void pull_link(const mabd_redmax_sim* sim, int32_t link, mabd_spatial F, bool rows,
-                      mabd_real* b) {
+// b += U y of a wrench on a link, which enters by the columns `left`; rows: in the rows of H, else
+// as forces.
+static void pull_link(const mabd_redmax_sim* sim, const mabd_spatial* left, int32_t link,
+                      mabd_spatial F, bool rows, mabd_real* b) {
     for (int32_t i = link; i >= 0; i = sim->links[i].parent) {
         const mabd_redmax_link* own = &sim->links[i];
         mabd_real f[3];
-        for (int32_t k = 0; k < own->count; k++) f[k] = mabd_sp_dot(sim->S[own->first + k], F);
+        for (int32_t k = 0; k < own->count; k++) f[k] = mabd_sp_dot(left[own->first + k], F);
         if (rows) rows_of_link(sim, own, f);
         for (int32_t k = 0; k < own->count; k++) b[own->first + k] += f[k];
         F = mabd_frame_to_parent(&sim->E[i], F);
@@ -96,8 +97,9 @@ static void pull_as(const bordered* w, int32_t at, mabd_real y, bool rows, mabd_
         mabd_redmax_pull_coupling(w->s->sim, border->coupling, y, rows, b);
         return;
     }
-    pull_link(w->s->sim, border->a, mabd_sp_scale(y, border->on_a), rows, b);
-    pull_link(w->s->sim, border->b, mabd_sp_scale(y, border->on_b), rows, b);
+    const mabd_spatial* left = mabd_redmax_left(w->s);
+    pull_link(w->s->sim, left, border->a, mabd_sp_scale(y, border->on_a), rows, b);
+    pull_link(w->s->sim, left, border->b, mabd_sp_scale(y, border->on_b), rows, b);
 }
 
 static void pull(const bordered* w, int32_t at, mabd_real y, mabd_real* b) {
@@ -323,7 +325,7 @@ void mabd_redmax_subtract_border(const mabd_redmax_solve* s, bool mass, mabd_rea
 
 void mabd_redmax_pull_wrench(const mabd_redmax_sim* sim, int32_t link, mabd_spatial F,
                              mabd_real* b) {
-    pull_link(sim, link, F, true, b);
+    pull_link(sim, sim->S, link, F, true, b);
 }
 
 void mabd_redmax_respond(const mabd_redmax_solve* s, mabd_real* x) {

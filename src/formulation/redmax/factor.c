@@ -28,6 +28,9 @@
 //
 //   D -> L D + Y_held    K = D^-1 L S'N T    u = D^-1 (b - L S'n)    n = t - S L'z
 //
+// Where bounds of pins vary with F (pins.c), r = S'F + t b(F): S' in D, K, u, S in n, and S of the
+// rows of H x, are `left`, S + t db/dF.
+//
 // D is not symmetric; links of three freedoms are factored with pivoting. ([RM] fills dense J,
 // dJ/dq and dJ'/dq, n^3 numbers, and factors a dense H.)
 
@@ -141,7 +144,7 @@ mabd_real mabd_redmax_own(const mabd_redmax_sim* sim, int32_t i, mabd_redmax_wei
         mabd_real slope = 0;
         if (j != k || f->held) return 0;
         mabd_redmax_friction(f, sim->v[link->first + k], &slope);
-        return w.q * f->k + w.v * (f->d + slope) + w.a * f->I;
+        return w.q * (f->k + f->bend) + w.v * (f->d + slope) + w.a * f->I;
     }
     const mabd_redmax_ball* ball = &sim->balls[link->ball];
     const mabd_vec3 by = mabd_v3(k == 0, k == 1, k == 2), of = mabd_v3(j == 0, j == 1, j == 2);
@@ -274,6 +277,7 @@ MABD_HOT mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, int n, mab
                                mabd_real* N) {
     mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
+    const mabd_spatial* left = mabd_redmax_left(s);
     const int m = link->count;
     mabd_real D[9], scale = 0;
     for (int k = 0; k < m; k++) {
@@ -281,7 +285,7 @@ MABD_HOT mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, int n, mab
         const mabd_spatial NB = times_column(N, n, sim->B + MABD_VARIATION * at);
         sim->G[at] = mabd_sp_axpy(-w.q, mabd_sp_cross_wrench(sim->S[at], sim->F[i]), NB);
         for (int j = 0; j < m; j++) {
-            const mabd_spatial S = sim->S[link->first + j];
+            const mabd_spatial S = left[link->first + j];
             const mabd_real own = mabd_redmax_own(sim, i, w, j, k);
             D[m * j + k] = mabd_sp_dot(S, NB) + own;
             const mabd_real terms =
@@ -297,7 +301,7 @@ MABD_HOT mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, int n, mab
         return MABD_OK;
     }
     for (int k = 0; k < m; k++) {
-        combine_rows(n, sim->S[link->first + k], N,
+        combine_rows(n, left[link->first + k], N,
                      sim->K + MABD_VARIATION * (size_t)(link->first + k));
     }
     if (has_holds(sim, link)) scale = hold_rows(sim, link, n, D);
@@ -396,18 +400,20 @@ mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w
 // ---- solves ------------------------------------------------------------------------------------
 
 // u = D^-1 (b - S'n) of a link; n is a wrench.
-static void solve_pivots(const mabd_redmax_sim* sim, const mabd_redmax_link* link,
+static void solve_pivots(const mabd_redmax_solve* s, const mabd_redmax_link* link,
                          const mabd_real* b, mabd_spatial n, mabd_real* u) {
+    const mabd_redmax_sim* sim = s->sim;
+    const mabd_spatial* left = mabd_redmax_left(s);
     mabd_real y[3];
     for (int k = 0; k < link->count; k++) y[k] = b[link->first + k];
     if (has_holds(sim, link)) {
         const mabd_mat3 L = sim->balls[link->ball].forces;
-        const mabd_vec3 t = mabd_m3_mul(L, mabd_v3(mabd_sp_dot(sim->S[link->first], n),
-                                                   mabd_sp_dot(sim->S[link->first + 1], n),
-                                                   mabd_sp_dot(sim->S[link->first + 2], n)));
+        const mabd_vec3 t = mabd_m3_mul(L, mabd_v3(mabd_sp_dot(left[link->first], n),
+                                                   mabd_sp_dot(left[link->first + 1], n),
+                                                   mabd_sp_dot(left[link->first + 2], n)));
         for (int k = 0; k < 3; k++) y[k] -= mabd_v3_get(t, k);
     } else if (!is_held(sim, link)) {
-        for (int k = 0; k < link->count; k++) y[k] -= mabd_sp_dot(sim->S[link->first + k], n);
+        for (int k = 0; k < link->count; k++) y[k] -= mabd_sp_dot(left[link->first + k], n);
     }
     mabd_small_lu_solve(link->count, sim->D + 3 * (size_t)link->first, sim->pivot + link->first, y);
     for (int k = 0; k < link->count; k++) u[link->first + k] = y[k];
@@ -425,7 +431,7 @@ void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real
     for (int32_t i = end - 1; i >= first; i--) {
         const mabd_redmax_link* link = &sim->links[i];
         mabd_spatial sum = mabd_sp_load(sim->up + MABD_VARIATION * (size_t)i);
-        solve_pivots(sim, link, b, sum, sim->u);
+        solve_pivots(s, link, b, sum, sim->u);
         if (link->parent < 0) continue;
         for (int32_t k = link->first; k < link->first + link->count; k++) {
             sum = mabd_sp_axpy(sim->u[k], sim->G[k], sum);
@@ -513,7 +519,7 @@ void mabd_redmax_apply_transposed_bars(const mabd_redmax_solve* s, const mabd_re
             mabd_v3_store(mabd_m3_tmul(L, mabd_v3_load(b)), b);
         }
         for (int k = 0; k < link->count && !is_held(sim, link); k++) {
-            t = mabd_sp_axpy(-b[k], sim->S[link->first + k], t);
+            t = mabd_sp_axpy(-b[k], mabd_redmax_left(s)[link->first + k], t);
         }
         mabd_sp_store(t, sim->x + MABD_VARIATION * (size_t)i);
     }
@@ -553,7 +559,7 @@ void mabd_redmax_multiply_forces(const mabd_redmax_solve* s, mabd_redmax_weights
         mabd_spatial f = mabd_sp_load(sim->up + MABD_VARIATION * (size_t)i);
         for (int j = 0; j < link->count; j++) {
             const int32_t at = link->first + j;
-            mabd_real sum = mabd_sp_dot(sim->S[at], f);
+            mabd_real sum = mabd_sp_dot(mabd_redmax_left(s)[at], f);
             for (int k = 0; k < link->count; k++) {
                 sum += mabd_redmax_own(sim, i, w, j, k) * x[link->first + k];
             }

@@ -290,6 +290,8 @@ mabd_mat3 mabd_redmax_ball_center(const mabd_redmax_solve* s, int32_t i) {
             const mabd_vec3 theta = mabd_m3_mul(l.turn[k].N, joint);
             dy = mabd_v3_add(dy, turn_force_slope(&l.turn[k], theta));
         }
+        const mabd_vec3 turned = link->reversed ? mabd_v3_cross(t, rho) : mabd_v3(0, 0, 0);
+        dy = mabd_v3_add(dy, friction_slope(&l, mabd_m3_mul(l.turn[0].N, joint), turned));
         if (link->reversed) {
             dy = mabd_v3_sub(dy, scale_each(l.D, mabd_v3_cross(t, rho)));
             dy = mabd_v3_sub(dy, scale_each(l.I, mabd_v3_cross(t, change)));

@@ -76,6 +76,7 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(XA, links);
     TAKE(Sv, links);
     TAKE(S, freedoms);
+    TAKE(left, sim->model->pins ? freedoms : 0);
     TAKE(lean, links);
     TAKE(base_force, freedoms);
     TAKE(push, sim->model->contact.enabled ? links : 0);

@@ -195,6 +195,7 @@ static void write_residual(const mabd_redmax_solve* s, int32_t i) {
     mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
     mabd_real tau[3] = {0, 0, 0}, slope;
+    if (s->loads) mabd_redmax_smooth_bounds(s, i);
     if (link->kind == MABD_PRIMITIVE_BALL) {
         if (link->laws) mabd_redmax_ball_laws(s, i, tau);
     } else {

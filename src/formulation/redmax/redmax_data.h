@@ -100,6 +100,8 @@ typedef struct mabd_redmax_freedom {
     const mabd_signal* script;   // of a scripted body, null = none
     mabd_real k, d, I;
     mabd_real push;   // [N] or [N m]
+    mabd_real miss;   // by which the bound of its pin is to change
+    mabd_real bend;   // of -tau by q, by the load of its pin; 0 where bounds stand still
     mabd_real bound;  // of friction, with that of its pin at the current solve [N] or [N m]
     mabd_real hold;   // [m] or [rad]
     mabd_real length; // [m] of a translation, by which it is compared with angles; 1 of an angle
@@ -223,7 +225,8 @@ typedef struct mabd_redmax_solve {
     int32_t switched; // of charts at the starts of the parts of a step
     const mabd_real *start_q, *start_v; // (freedoms) at the start of the step, in its charts
     int32_t*
-        sizes; // gets the sizes of the parts of a divided step, of h/2^max_halvings; null = none
+        sizes;  // gets the sizes of the parts of a divided step, of h/2^max_halvings; null = none
+    bool loads; // bounds of smooth pins vary with wrenches: sim->left (pins.c)
     const struct mabd_redmax_pull* pull; // loads that pull bodies to a start state; null = none
     bool still;                          // without springs between points
     bool rows_known;                     // loops.left_out is that of the step
@@ -302,10 +305,11 @@ typedef struct mabd_redmax_sim {
     mabd_real* x;  // (links x 18)
     // freedoms: columns
     mabd_spatial *S, *G;
-    mabd_real *B, *K; // (freedoms x 18)
-    mabd_real* D;     // (freedoms x 3) rows of the factored pivots of links
-    int8_t* pivot;    // (freedoms)
-    mabd_real* u;     // (freedoms)
+    mabd_spatial* left; // by which wrenches enter r, with the loads of pins
+    mabd_real *B, *K;   // (freedoms x 18)
+    mabd_real* D;       // (freedoms x 3) rows of the factored pivots of links
+    int8_t* pivot;      // (freedoms)
+    mabd_real* u;       // (freedoms)
 
     // lean.h
     struct mabd_lean_link* lean;    // (links)

@@ -62,6 +62,10 @@ mabd_mat3 mabd_redmax_ball_center(const mabd_redmax_solve* s, int32_t link);
 /// Compute the derivatives of the forces of rows and springs at the motion of the last residual, as
 /// mabd_redmax_factor does but for the mass matrix (factor.c).
 void mabd_redmax_derive_forces(const mabd_redmax_solve* s);
+/// Columns by which wrenches enter the residual.
+MABD_FN const mabd_spatial* mabd_redmax_left(const mabd_redmax_solve* s) {
+    return s->loads ? s->sim->left : s->sim->S;
+}
 /// Factor H at the motion of the last residual (factor.c). MABD_ERR_SINGULAR: *link names the
 /// pivot.
 mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w, int32_t* link);

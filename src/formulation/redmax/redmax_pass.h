@@ -103,6 +103,8 @@ void mabd_redmax_pass_centers_back(const mabd_redmax_pass* r, mabd_real sign, co
                                    mabd_real* center);
 /// Forward: add what turns of the centres of charts change to g->changes.
 void mabd_redmax_pass_centers_forward(const mabd_redmax_pass* r, const mabd_real* center);
+/// Let the bounds of pins vary with the wrenches of the last residual in the solves of the pass.
+void mabd_redmax_pass_loads(mabd_redmax_pass* r);
 /// Set the changes of the part in g->changes to zero.
 void mabd_redmax_pass_clear_changes(const mabd_redmax_pass* r);
 /// Backwards: move the bars of the wrenches of joints to g->q, v, a, `center` and the parameters.

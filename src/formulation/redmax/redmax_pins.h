@@ -29,13 +29,20 @@ mabd_real mabd_redmax_bound(const mabd_redmax_sim* sim, int32_t freedom, mabd_sp
                             mabd_real q);
 /// Set the bounds of the pins of a part to those of the wrenches of the last step (pins.c).
 void mabd_redmax_start_bounds(const mabd_redmax_solve* s);
-/// Set the bounds of the pins of a part to those of the wrenches of the last residual. Returns the
-/// largest change of one, relative to the largest bound (pins.c).
-mabd_real mabd_redmax_update_bounds(const mabd_redmax_solve* s);
+/// Set the bounds of the pins of a part to those of the wrenches of the last residual (pins.c).
+void mabd_redmax_update_bounds(const mabd_redmax_solve* s);
 /// Repeat a solve of a part until the bounds of its pins are those of its own wrenches. Where they
 /// do not settle the report says that the step did not converge (pins.c).
 mabd_status mabd_redmax_with_bounds(const mabd_redmax_solve* s,
                                     mabd_status (*solve)(const mabd_redmax_solve*));
+/// Set the bounds of smooth pins of a link to those of its wrench F (pins.c).
+void mabd_redmax_smooth_bounds(const mabd_redmax_solve* s, int32_t link);
+/// Set the columns by which wrenches enter the last residual, sim->left, with the derivatives of
+/// the bounds of pins: for the solves of `s` with s->loads. dry: also of dry friction that slides,
+/// else its bounds stand still (pins.c).
+void mabd_redmax_load_columns(const mabd_redmax_solve* s, bool dry);
+/// Rate of an axis at the iterate; of a ball, of a component of its rotation vector (pins.c).
+mabd_real mabd_redmax_axis_rate(const mabd_redmax_solve* s, int32_t freedom);
 /// Force of friction of a freedom at a node under the wrench F of its link: smooth friction, or the
 /// bound of dry friction [N] or [N m] (pins.c).
 mabd_real mabd_redmax_friction_at(const mabd_redmax_sim* sim, const mabd_redmax_node* node,

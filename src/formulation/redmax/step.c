@@ -214,7 +214,11 @@ static mabd_status solve_stage(mabd_redmax_solve* s, mabd_integrator method, int
     }
     mabd_redmax_follow(s);
     const bool once = method == MABD_INTEGRATOR_LINEAR_IMPLICIT;
-    MABD_TRY(mabd_redmax_with_bounds(s, once ? mabd_redmax_newton_once : mabd_redmax_newton));
+    s->loads = s->part->pins && !s->part->touches && !once; // one iteration is not enough for them
+    const mabd_status status =
+        mabd_redmax_with_bounds(s, once ? mabd_redmax_newton_once : mabd_redmax_newton);
+    s->loads = false;
+    if (status != MABD_OK) return status;
     memcpy(keep + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *keep);
     keep_forces(s, keep == sim->stage_q ? sim->loops.stage_force : sim->loops.end_force);
     s->jumped |= s->watches && mabd_redmax_changed_branch(s);

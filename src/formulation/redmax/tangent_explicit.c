@@ -92,6 +92,19 @@ static void rows_back(mabd_redmax_pass* r, mabd_redmax_tangent start) {
     r->s.row_bars = NULL, r->s.by_rate = false;
 }
 
+// The accelerations at the start of a step, and the mass matrix with the loads of pins there.
+static mabd_status enter_slope(mabd_redmax_pass* r) {
+    const mabd_redmax_weights mass = {0, 0, 1};
+    int32_t link;
+    r->s.loads = false;
+    mabd_status status = mabd_redmax_semi_implicit_slope(&r->s);
+    if (status == MABD_OK && r->part->pins) {
+        mabd_redmax_pass_loads(r);
+        status = mabd_redmax_factor(&r->s, mass, &link);
+    }
+    return status == MABD_OK ? MABD_OK : mabd_redmax_pass_fail(r, status);
+}
+
 // Bars of the end of a step in g->q and g->v, through the projection that ends it.
 static mabd_status end_back(mabd_redmax_pass* r, mabd_redmax_tangent end,
                             mabd_redmax_tangent start) {
@@ -104,8 +117,7 @@ static mabd_status end_back(mabd_redmax_pass* r, mabd_redmax_tangent end,
     }
     mabd_redmax_pass_copy(r, sim->q, sim->trial), mabd_redmax_pass_copy(r, sim->v, sim->step);
     MABD_TRY(mabd_redmax_closing_back(r, MABD_INTEGRATOR_SEMI_IMPLICIT, end, start));
-    const mabd_status status = mabd_redmax_semi_implicit_slope(&r->s);
-    if (status != MABD_OK) return mabd_redmax_pass_fail(r, status);
+    MABD_TRY(enter_slope(r));
     explicit_end(r);
     return MABD_OK;
 }
@@ -114,8 +126,7 @@ mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent e
                                       mabd_redmax_tangent start, mabd_redmax_tangent begin) {
     mabd_redmax_gradient* g = r->g;
     const mabd_redmax_sim* sim = g->sim;
-    const mabd_status status = mabd_redmax_semi_implicit_slope(&r->s);
-    if (status != MABD_OK) return mabd_redmax_pass_fail(r, status);
+    MABD_TRY(enter_slope(r));
     explicit_end(r);
     MABD_TRY(end_back(r, end, start));
     mabd_redmax_pass_chart_laws(r);
@@ -197,8 +208,7 @@ mabd_status mabd_redmax_explicit_forward(mabd_redmax_pass* r, mabd_redmax_direct
                                          bool halves) {
     mabd_redmax_gradient* g = r->g;
     mabd_redmax_sim* sim = g->sim;
-    const mabd_status status = mabd_redmax_semi_implicit_slope(&r->s);
-    if (status != MABD_OK) return mabd_redmax_pass_fail(r, status);
+    MABD_TRY(enter_slope(r));
     explicit_end(r);
     const bool closes = r->part->row_count > 0;
     mabd_redmax_derive_forces(&r->s);

@@ -69,6 +69,7 @@ static mabd_status enter(mabd_redmax_pass* r, impact_view* v) {
     }
     *v = (impact_view){sim->model, sim->freedoms, sim->body_force, sim->inputs.has_applied, r->s};
     still(r);
+    r->s.loads = false;
     mabd_redmax_residual(&r->s);
     mabd_redmax_find_forces(&r->s);
     if (mabd_redmax_factor(&r->s, mass, &link) == MABD_OK) return MABD_OK;

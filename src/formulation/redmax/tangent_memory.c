@@ -92,7 +92,8 @@ static mabd_status check_axis(const mabd_redmax_sim* sim, const mabd_parameter* 
     }
     if (!start && !f->control) return refuse(name, "the axis has no control", error);
     if (!start && f->prescribed) return refuse(name, "a rigid servo overrules it", error);
-    if (p->kind == MABD_PARAMETER_FRICTION && !(f->control->friction > 0)) {
+    const bool smooth = f->control && f->control->friction_speed > 0;
+    if (p->kind == MABD_PARAMETER_FRICTION && !smooth && !(f->control->friction > 0)) {
         return refuse(name, "the axis has none in the scene", error);
     }
     return MABD_OK;
@@ -266,11 +267,26 @@ static mabd_status take_memory(mabd_redmax_gradient* g, const mabd_allocator* al
     return MABD_OK;
 }
 
-// Refuse friction that follows a speed or a load, and bodies that are cut.
+// True if a freedom is one of a ball with a dry pin.
+static bool is_dry_ball(const mabd_redmax_sim* sim, const mabd_redmax_freedom* f) {
+    const bool pin = f->control && f->control->pin.friction > 0;
+    return pin && !(f->control->friction_speed > 0) &&
+           sim->links[f->link].kind == MABD_PRIMITIVE_BALL;
+}
+
+// Refuse dry pins of balls, pins beside rows, and bodies that are cut.
 static mabd_status check_axes(const mabd_redmax_sim* sim, mabd_error* error) {
-    if (sim->model->pins) {
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        if (!sim->parts[i].pins || sim->parts[i].border_count == 0) continue;
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'redmax': pins and friction_speed have no derivatives");
+                         "formulation 'redmax': pins beside loops, springs and couplings have no "
+                         "derivatives");
+    }
+    for (int32_t k = 0; k < sim->freedom_count; k++) {
+        if (!is_dry_ball(sim, &sim->freedoms[k])) continue;
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "formulation 'redmax': dry pins on three free rotations have no "
+                         "derivatives; friction_speed makes them smooth");
     }
     for (int32_t i = 0; i < sim->loops.cut_count; i++) {
         if (!sim->loops.cuts[i].weld) continue;

@@ -15,7 +15,8 @@
 //   q-bar = Bq'xb + W'z - P'X w_p     v-bar = Bv'xb + W'z     a-bar = Ba'xb + W'z
 //   e-bar = G'xb - adF(F)'X w_p       f-bar = Gf'xb - adF(F)'w       own wrench: w
 //
-// adF(F)' = -adF(F). Prescribed freedoms have no row: their z is left out.
+// S of r and z is `left` where bounds of pins vary with F (factor.c). adF(F)' = -adF(F). Prescribed
+// freedoms have no row: their z is left out.
 
 #include "formulation/redmax/redmax_tangent.h"
 
@@ -71,12 +72,13 @@ static void vary(const mabd_redmax_sim* sim, int32_t i, const mabd_redmax_change
 }
 
 // Change of r of a link by its wrench F and its laws.
-static void write_rows(const mabd_redmax_sim* sim, int32_t i, const mabd_redmax_changes* c,
+static void write_rows(const mabd_redmax_solve* s, int32_t i, const mabd_redmax_changes* c,
                        mabd_spatial F, mabd_real* r) {
+    const mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
     for (int j = 0; j < link->count; j++) {
         const int32_t row = link->first + j;
-        mabd_real sum = mabd_sp_dot(sim->S[row], F) + (c->r ? c->r[row] : 0);
+        mabd_real sum = mabd_sp_dot(mabd_redmax_left(s)[row], F) + (c->r ? c->r[row] : 0);
         for (int k = 0; k < link->count; k++) {
             const int32_t at = link->first + k;
             if (c->q) sum += mabd_redmax_own(sim, i, by_q, j, k) * c->q[at];
@@ -113,7 +115,7 @@ void mabd_redmax_push(const mabd_redmax_solve* s, const mabd_redmax_changes* c, 
         mabd_spatial F = mabd_sp_load(sim->up + at18(i)), e = mabd_sp_zero();
         if (c->body_side) F = mabd_sp_sub(F, mabd_sp_cross_wrench(c->body_side[i], sim->F[i]));
         if (wrench) wrench[i] = F;
-        write_rows(sim, i, c, F, r);
+        write_rows(s, i, c, F, r);
         if (link->parent < 0) continue;
         if (c->parent_side) e = c->parent_side[i];
         for (int32_t k = link->first; c->q && k < link->first + link->count; k++) {
@@ -137,13 +139,14 @@ static mabd_spatial parent_bar(const mabd_redmax_sim* sim, int32_t i) {
 void mabd_redmax_pull_back(const mabd_redmax_solve* s, const mabd_real* z,
                            const mabd_spatial* wrench) {
     mabd_redmax_sim* sim = s->sim;
+    const mabd_spatial* left = mabd_redmax_left(s);
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
     for (int32_t i = first; i < end; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         mabd_real N[6 * MABD_VARIATION], w[6], *up = sim->up + at18(i);
         mabd_spatial bar = parent_bar(sim, i);
         for (int32_t k = link->first; z && k < link->first + link->count; k++) {
-            if (!sim->freedoms[k].prescribed) bar = mabd_sp_axpy(z[k], sim->S[k], bar);
+            if (!sim->freedoms[k].prescribed) bar = mabd_sp_axpy(z[k], left[k], bar);
         }
         if (wrench) bar = mabd_sp_add(bar, wrench[i]);
         mabd_sp_store(bar, w);

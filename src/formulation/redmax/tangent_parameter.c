@@ -19,6 +19,7 @@
 // The projections of the start state have the first and the last of these (start_pull.c).
 
 #include "formulation/redmax/redmax_axes.h"
+#include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/redmax_tangent.h"
 
 #include "formulation/redmax/redmax_loops.h"
@@ -194,6 +195,13 @@ static void pass_gravity(parameter_view* v) {
 
 // ---- axes --------------------------------------------------------------------------------------
 
+// Side on which the friction of a freedom acts, from -1 to 1.
+static mabd_real side_of(const parameter_view* v, int32_t k) {
+    const mabd_real speed = v->g->sim->freedoms[k].control->friction_speed;
+    if (!(speed > 0)) return mabd_redmax_friction_side(v->g->sim, k);
+    return (mabd_real)tanh(mabd_redmax_axis_rate(v->s, k) / speed);
+}
+
 // Forces on a freedom that is no ball's by one unit of a parameter.
 static mabd_real axis_force(const parameter_view* v, int32_t k) {
     const mabd_redmax_sim* sim = v->g->sim;
@@ -206,7 +214,7 @@ static mabd_real axis_force(const parameter_view* v, int32_t k) {
     case MABD_PARAMETER_DAMPING:
         return -sim->v[k];
     case MABD_PARAMETER_FRICTION:
-        return -mabd_redmax_friction_side(sim, k);
+        return -side_of(v, k);
     default: // armature
         return -sim->a[k];
     }
@@ -230,7 +238,7 @@ static void pass_ball_axis(parameter_view* v, const mabd_redmax_link* link, int3
             tau = by.damping[j];
             break;
         case MABD_PARAMETER_FRICTION:
-            tau = -by.force[j] * mabd_redmax_friction_side(sim, k);
+            tau = -by.force[j] * side_of(v, k);
             break;
         default: // armature
             tau = by.armature[j];

@@ -14,6 +14,7 @@
 // program has set is reached along a line from where the axis was at the start of the step.
 
 #include "formulation/redmax/redmax_charts.h"
+#include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/tangent_law.h"
 
 #include "base/error.h"
@@ -249,6 +250,13 @@ static void enter_rates(mabd_redmax_pass* r, mabd_integrator method, int number,
     mabd_redmax_rates(&r->s);
 }
 
+void mabd_redmax_pass_loads(mabd_redmax_pass* r) {
+    r->s.loads = r->part->pins;
+    if (!r->s.loads) return;
+    mabd_redmax_update_bounds(&r->s);
+    mabd_redmax_load_columns(&r->s, true);
+}
+
 static mabd_status enter_stage(mabd_redmax_pass* r, mabd_integrator method, int number,
                                const mabd_real* q, const mabd_axis_branch* branch,
                                const mabd_real* force) {
@@ -258,6 +266,7 @@ static mabd_status enter_stage(mabd_redmax_pass* r, mabd_integrator method, int 
     enter_rates(r, method, number, q);
     mabd_redmax_set_branches(&r->s, branch);
     mabd_redmax_residual(&r->s);
+    mabd_redmax_pass_loads(r);
     mabd_redmax_find_forces(&r->s);
     mabd_status status = mabd_redmax_factor(&r->s, mabd_redmax_stage_weights(r->s.gamma), &link);
     if (status == MABD_OK && r->part->border_count > 0) status = mabd_redmax_border_factor(&r->s);

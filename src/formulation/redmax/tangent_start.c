@@ -80,7 +80,7 @@ static start_run enter(mabd_redmax_gradient* g, mabd_error* error) {
     for (int32_t i = 0; i < sim->ball_count; i++) sim->balls[i].holds = false;
     for (int32_t k = 0; k < sim->freedom_count; k++) {
         mabd_redmax_freedom* f = &g->still_freedoms[k];
-        f->k = f->d = f->I = f->push = 0;
+        f->k = f->d = f->I = f->push = f->bend = 0;
         sim->force[k] = sim->motor[k] = 0;
     }
     for (int32_t i = 0; i < sim->part_count; i++) { // the pull depends on poses

@@ -48,17 +48,9 @@ static mabd_real force_of(const mabd_redmax_sim* sim, const mabd_redmax_link* li
 static mabd_real friction_of(const mabd_redmax_solve* s, int32_t k) {
     const mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_freedom* f = &sim->freedoms[k];
-    const mabd_redmax_link* link = &sim->links[f->link];
-    mabd_real rate = sim->v[k], slope;
+    mabd_real slope;
     if (!(f->control->friction_speed > 0)) return f->bound;
-    if (link->kind == MABD_PRIMITIVE_BALL) {
-        mabd_vec3 theta;
-        mabd_mat3 rows;
-        mabd_redmax_ball_turn(s, f->link, &theta, &rows);
-        const mabd_vec3 rates = mabd_m3_mul(rows, mabd_v3_load(sim->v + link->first));
-        rate = mabd_v3_get(rates, k - link->first);
-    }
-    return mabd_redmax_friction(f, rate, &slope);
+    return mabd_redmax_friction(f, mabd_redmax_axis_rate(s, k), &slope);
 }
 
 static bool has_friction(const mabd_redmax_freedom* f) {

@@ -4,6 +4,7 @@
 // the residual against d'Alembert's principle over poses.
 #include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_pins.h"
 #include "support/redmax_case.h"
 #include "support/sanitized.h"
 
@@ -194,6 +195,93 @@ static double solve_error(redmax_case* c, bool transposed, bool holds) {
 
 static const int32_t sizes[] = {2, 5, 14, 40, 80};
 #define SIZES ((int)(sizeof sizes / sizeof sizes[0]))
+
+// ---- pins --------------------------------------------------------------------------------------
+
+#define PIN                                                                                        \
+    "{\"friction\": 3, \"friction_speed\": 2, \"pin\": {\"friction\": 0.6, \"radius\": 0.3,"       \
+    " \"length\": 0.4, \"face\": 0.2}}"
+#define BODY(name, place)                                                                          \
+    "{\"name\": \"" name "\", \"shape\": \"box\", \"size\": [0.4, 0.3, 0.2], \"position\": " place \
+    "}"
+
+// Pins on all kinds of axes, on joints that the tree reaches from both sides.
+// clang-format off
+static const char* const pinned =
+    "{\"gravity\": [1, -2, -9.81], \"bodies\": ["
+    BODY("a", "[0.3, 0, 0.1]") ", " BODY("b", "[0.8, 0.1, 0]") ", " BODY("c", "[1.2, 0, 0]") ", "
+    BODY("d", "[1.5, 0, -0.2]") ", " BODY("e", "[0.9, 0.6, 0]") ", " BODY("f", "[1.6, 0.9, 0]")
+    "], \"joints\": [{\"type\": \"hinge\", \"b\": \"a\", \"axes\": {\"rx\": " PIN "}},"
+    "{\"type\": \"cylindrical\", \"a\": \"b\", \"b\": \"a\", \"anchor\": [0.5, 0.1, 0],"
+    " \"axis\": [1, 1, 0], \"axes\": {\"tx\": " PIN ", \"rx\": " PIN "}},"
+    "{\"type\": \"ball\", \"a\": \"b\", \"b\": \"c\", \"anchor\": [1, 0, 0],"
+    " \"axes\": {\"rx\": " PIN ", \"ry\": " PIN ", \"rz\": " PIN "}},"
+    "{\"type\": \"prismatic\", \"a\": \"c\", \"b\": \"d\", \"anchor\": [1.4, 0, 0],"
+    " \"axis\": [0, 1, 2], \"axes\": {\"tx\": " PIN "}},"
+    "{\"type\": \"universal\", \"a\": \"e\", \"b\": \"a\", \"anchor\": [0.6, 0.4, 0],"
+    " \"axis\": [0, 0, 1], \"axes\": {\"rx\": " PIN ", \"ry\": " PIN "}},"
+    "{\"type\": \"ball\", \"a\": \"f\", \"b\": \"e\", \"anchor\": [1.2, 0.8, 0],"
+    " \"axes\": {\"rz\": " PIN "}}]}";
+// clang-format on
+
+// Residual with the bounds of its own wrenches.
+static void loaded_residual(const redmax_case* c, const mabd_real* q, int32_t k, mabd_real x,
+                            mabd_real* r) {
+    residual_at(c, q, k, x, r);
+    mabd_redmax_update_bounds(&c->solve);
+    residual_at(c, q, k, x, r);
+}
+
+Test(redmax_matrix, has_the_loads_of_pins) {
+    redmax_case c = {.state = 9};
+    c.model = rig_text_model(pinned);
+    mabd_sim_def def = rig_def(MABD_PRESET_EXACT, (mabd_real)0.01);
+    def.formulation = MABD_FORMULATION_REDMAX;
+    c.sim = rig_sim(c.model, &def);
+    c.inside = c.sim->self;
+    for (int draw = 0; draw < 5; draw++) {
+        mabd_redmax_sim* sim = c.inside;
+        redmax_case_draw(&c, (mabd_real)GAMMA);
+        const int32_t n = sim->parts[0].freedom_count;
+        mabd_real q[32], r[4][32], e[32] = {0}, column[32], x[32], y[32];
+        double worst = 0, most = 0, plain = 0;
+        int32_t link;
+        memcpy(q, sim->q, (size_t)n * sizeof *q);
+        for (int32_t k = 0; k < n; k++) {
+            const mabd_real h = (mabd_real)2e-4;
+            for (int i = 0; i < 4; i++) {
+                loaded_residual(&c, q, k, h * (mabd_real)(i < 2 ? i - 2 : i - 1), r[i]);
+            }
+            loaded_residual(&c, q, k, 0, column);
+            const mabd_redmax_weights w = mabd_redmax_stage_weights((mabd_real)GAMMA);
+            memset(e, 0, sizeof e), e[k] = 1;
+            mabd_redmax_load_columns(&c.solve, false);
+            c.solve.loads = true;
+            cr_assert(eq(int, mabd_redmax_factor(&c.solve, w, &link), MABD_OK));
+            mabd_redmax_multiply(&c.solve, w, e, column);
+            mabd_redmax_apply(&c.solve, column, x); // back to e
+            for (int32_t i = 0; i < n; i++) {
+                const double d = (r[0][i] - 8 * r[1][i] + 8 * r[2][i] - r[3][i]) / (12 * h);
+                worst = fmax(worst, fabs(d - column[i])), most = fmax(most, fabs(d));
+                cr_expect(lt(dbl, fabs(x[i] - e[i]), 1e-9));
+                e[i] = random_real(&c.state);
+            }
+            mabd_redmax_apply(&c.solve, e, x); // z.(H^-1 e) = (H^-T z).e
+            for (int32_t i = 0; i < n; i++) r[0][i] = random_real(&c.state);
+            mabd_redmax_apply_transposed(&c.solve, r[0], y);
+            double left = 0, right = 0;
+            for (int32_t i = 0; i < n; i++) left += r[0][i] * x[i], right += y[i] * e[i];
+            cr_expect(lt(dbl, fabs(left - right), 1e-9 * (1 + fabs(left))));
+            c.solve.loads = false;
+            mabd_redmax_multiply(&c.solve, w, (memset(e, 0, sizeof e), e[k] = 1, e), y);
+            for (int32_t i = 0; i < n; i++) plain = fmax(plain, fabs(y[i] - column[i]));
+        }
+        printf("loads: error %.1e, without them %.1e\n", worst / most, plain / most);
+        cr_expect(lt(dbl, worst / most, 1e-7));
+        cr_expect(gt(dbl, plain / most, 1e-3));
+    }
+    redmax_case_free(&c);
+}
 
 Test(redmax_matrix, its_factor_solves_like_a_dense_one) {
     double worst[2] = {0, 0};
