@@ -417,8 +417,7 @@ bool mabd_quaternion_axes_kinked(const mabd_quaternion_solve* s) {
         const mabd_real force = sim->multiplier[row] / (s->bh * s->bh);
         const bool changed =
             s->part->has_branches && memcmp(&own->branch, &sim->branch[k], sizeof own->branch) != 0;
-        if (changed ||
-            mabd_axis_is_edge(&law, own->own, sim->row_x[row], force, least_way(sim))) {
+        if (changed || mabd_axis_is_edge(&law, own->own, sim->row_x[row], force, least_way(sim))) {
             return true;
         }
     }
