@@ -320,25 +320,36 @@ static mabd_spatial twist_of(const loop_joint* j, const loop_side* side) {
     return mabd_sp(side->u.w, mabd_m3_tmul(side->pose.R, side->u.v));
 }
 
-// sum_i V_i' H_ik of a row, by the twist of side k. H of geometric.h is taken to link frames on the
-// right only: on the left stand the velocities of the centres.
-static mabd_spatial row_rate_by(const loop_joint* j, int32_t r, int k) {
+// sum_i V_i' H_ik of rows with multipliers (null = 1), by the twist of side
+// k. H of geometric.h is taken to link frames on the right only: on the left stand the velocities of
+// the centres.
+static mabd_spatial rates_by(const loop_joint* j, int32_t first, int32_t end,
+                             const mabd_real* multipliers, int k) {
     const loop_side* side = &j->side[k];
     link_blocks G;
     const mabd_rigid_blocks to = {G.aa, G.ab, G.ba, G.bb};
-    const mabd_real *first = k == 0 ? G.aa : G.ab, *second = k == 0 ? G.ba : G.bb;
+    const mabd_real *one = k == 0 ? G.aa : G.ab, *other = k == 0 ? G.ba : G.bb;
     mabd_real u[2][6], sum[6] = {0}, turn[36] = {0}, V[6], out[6] = {0};
+    mabd_vec3 f = mabd_v3(0, 0, 0);
     memset(&G, 0, sizeof G);
-    mabd_rigid_add_row(&j->at, &j->set->rigid[r], 1, &to);
+    for (int32_t r = first; r < end; r++) {
+        const mabd_real own = multipliers ? multipliers[r] : 1;
+        mabd_rigid_add_row(&j->at, &j->set->rigid[r], own, &to);
+        f = mabd_v3_axpy(own, k == 0 ? j->J[r].a.f : j->J[r].b.f, f);
+    }
     for (int i = 0; i < 2; i++) store_twist(&j->side[i], u[i]);
     for (int i = 0; i < 36; i++) {
-        sum[i % 6] += u[0][i / 6] * first[i] + u[1][i / 6] * second[i];
+        sum[i % 6] += u[0][i / 6] * one[i] + u[1][i / 6] * other[i];
     }
     for (int i = 0; i < 36; i++) out[i % 6] += sum[i / 6] * side->D[i];
-    add_turn(j->s->sim, side, k == 0 ? j->J[r].a.f : j->J[r].b.f, turn);
+    add_turn(j->s->sim, side, f, turn);
     mabd_sp_store(twist_of(j, side), V);
     for (int i = 0; i < 36; i++) out[i % 6] += V[i / 6] * turn[i];
     return mabd_sp_load(out);
+}
+
+static mabd_spatial row_rate_by(const loop_joint* j, int32_t r, int k) {
+    return rates_by(j, r, r + 1, NULL, k);
 }
 
 // The same by the twists of both links.
@@ -421,6 +432,18 @@ static mabd_spatial times(const mabd_real* H, mabd_spatial x) {
     return mabd_sp_load(out);
 }
 
+// A cut joint whose frame moves on one side; that of a side on the ground as well.
+static loop_side* enter_side(const mabd_redmax_solve* s, const mabd_redmax_cut* cut, int side,
+                             loop_joint* j) {
+    loop_joint_at(s, cut, j);
+    loop_side* own = &j->side[side];
+    if (own->link < 0) {
+        set_part(own->D, 0, 3, 1, own->pose.R);
+        set_part(own->D, 3, 0, 1, mabd_m3_identity());
+    }
+    return own;
+}
+
 // The frame of the joint is one of a body that is fixed to the link and moves by f against it: rows
 // and wrenches change as by a motion of the link, and the wrench on the link itself is seen from
 // there, W - ad(f)'W.
@@ -428,23 +451,47 @@ void mabd_redmax_move_cut(const mabd_redmax_solve* s, const mabd_redmax_cut* cut
                           mabd_spatial f, mabd_real* rows, mabd_spatial on[2]) {
     loop_joint j;
     link_blocks H;
-    loop_joint_at(s, cut, &j);
-    loop_side* own = &j.side[side];
-    if (own->link < 0) {
-        set_part(own->D, 0, 3, 1, own->pose.R);
-        set_part(own->D, 3, 0, 1, mabd_m3_identity());
-    }
+    loop_side* own = enter_side(s, cut, side, &j);
     const mabd_spatial rate = mabd_sp_cross(twist_of(&j, own), f);
     mabd_spatial W = mabd_sp_zero();
     for (int32_t r = 0; r < cut->row_count; r++) {
         const mabd_spatial unit = to_link(own, side == 0 ? &j.J[r].a : &j.J[r].b);
         W = mabd_sp_axpy(s->sim->loops.force[cut->row_first + r], unit, W);
-        if (!rows) continue;
         rows[r] = s->by_rate ? mabd_sp_dot(unit, rate) + mabd_sp_dot(row_rate_by(&j, r, side), f)
                              : mabd_sp_dot(unit, f);
     }
-    if (!on) return;
     find_blocks(&j, cut, ROWS_ALL, &H);
     on[side] = mabd_sp_sub(times(side == 0 ? H.aa : H.bb, f), mabd_sp_cross_wrench(f, W));
     on[1 - side] = times(side == 0 ? H.ba : H.ab, f);
+}
+
+static mabd_spatial times_transposed(const mabd_real* H, mabd_spatial x) {
+    mabd_real in[6], out[6] = {0};
+    mabd_sp_store(x, in);
+    for (int i = 0; i < 36; i++) out[i % 6] += H[i] * in[i / 6];
+    return mabd_sp_load(out);
+}
+
+mabd_spatial mabd_redmax_cut_bar(const mabd_redmax_solve* s, const mabd_redmax_cut* cut, int side,
+                                 const mabd_real* rows, const mabd_spatial* on) {
+    loop_joint j;
+    link_blocks H;
+    const loop_side* own = enter_side(s, cut, side, &j);
+    mabd_spatial W = mabd_sp_zero(), mu = mabd_sp_zero(), bar = mabd_sp_zero();
+    for (int32_t r = 0; r < cut->row_count; r++) {
+        const mabd_spatial unit = to_link(own, side == 0 ? &j.J[r].a : &j.J[r].b);
+        W = mabd_sp_axpy(s->sim->loops.force[cut->row_first + r], unit, W);
+        if (rows) mu = mabd_sp_axpy(rows[r], unit, mu);
+    }
+    if (rows && s->by_rate) {
+        bar = mabd_sp_add(mabd_sp_cross_wrench(twist_of(&j, own), mu),
+                          rates_by(&j, 0, cut->row_count, rows, side));
+    } else {
+        bar = mu;
+    }
+    if (!on) return bar;
+    find_blocks(&j, cut, ROWS_ALL, &H); // on . (H f - ad(f)'W) = f . (H'on + ad(on)'W)
+    bar = mabd_sp_add(bar, times_transposed(side == 0 ? H.aa : H.bb, on[side]));
+    bar = mabd_sp_add(bar, mabd_sp_cross_wrench(on[side], W));
+    return mabd_sp_add(bar, times_transposed(side == 0 ? H.ba : H.ab, on[1 - side]));
 }

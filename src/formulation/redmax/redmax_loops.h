@@ -24,9 +24,13 @@ const mabd_redmax_cut* mabd_redmax_find_cut(const mabd_redmax_sim* sim, int32_t 
 /// Change the place of a cut joint on its body a (side 0) or b (side 1) by the twist f of its frame
 /// against the body, in the frame of the link, or on the ground in the principal frame of the body,
 /// at the motion of the last residual: changes of the rows (cut->row_count), and of the wrenches of
-/// loops.force on both links; null = not wanted (loops.c).
+/// loops.force on both links (loops.c).
 void mabd_redmax_move_cut(const mabd_redmax_solve* s, const mabd_redmax_cut* cut, int side,
                           mabd_spatial f, mabd_real* rows, mabd_spatial on[2]);
+/// The bar of the twist f of mabd_redmax_move_cut by bars of the rows (cut->row_count) and of the
+/// wrenches on both links; null = none (loops.c).
+mabd_spatial mabd_redmax_cut_bar(const mabd_redmax_solve* s, const mabd_redmax_cut* cut, int side,
+                                 const mabd_real* rows, const mabd_spatial* on);
 /// Compute the rows of the cut joints of a part at the poses and velocities of its links: their
 /// values (gap) and columns. Rows are rates if s->by_rate (loops.c).
 void mabd_redmax_rows(const mabd_redmax_solve* s);

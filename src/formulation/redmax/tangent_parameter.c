@@ -36,8 +36,11 @@ typedef struct parameter_view {
     int32_t index;
     int64_t step;
     bool back;
-    const mabd_real* z; // back: bars of the residual, null = none
-    mabd_real sum;      // back: the product
+    const mabd_real* z;             // back: bars of the residual, null = none
+    mabd_real sum;                  // back: the product
+    const mabd_redmax_cut* bar_cut; // back: the cut joint and side of `bar`, null = none
+    bool bar_side;
+    mabd_spatial bar;
 } parameter_view;
 
 static mabd_vec3 unit(int k) {
@@ -392,13 +395,18 @@ static mabd_spatial cut_twist(const mabd_redmax_gradient* g, int32_t index, int3
     return mabd_sp(turn, mabd_v3_cross(x, turn));
 }
 
-// Add a change of row number `row` of the part.
-static void change_row(parameter_view* v, int32_t row, mabd_real change) {
-    if (v->back) {
-        if (v->s->row_bars) v->sum += v->s->row_bars[row] * change;
-    } else {
-        v->g->changes.rows[v->s->part->row_first + row] += change;
-    }
+// The bar of a twist of the frame of a cut joint on one of its bodies, kept for other parameters.
+static mabd_spatial cut_bar(parameter_view* v, const mabd_redmax_cut* cut, bool on_b) {
+    const mabd_redmax_sim* sim = v->g->sim;
+    const mabd_real* rows = v->s->row_bars;
+    mabd_spatial on[2] = {mabd_sp_zero(), mabd_sp_zero()};
+    if (v->bar_cut == cut && v->bar_side == on_b) return v->bar;
+    if (rows) rows += cut->row_first - v->s->part->row_first;
+    if (cut->a >= 0) on[0] = mabd_sp_scale(-1, mabd_redmax_load_bar(sim, cut->a));
+    if (cut->b >= 0) on[1] = mabd_sp_scale(-1, mabd_redmax_load_bar(sim, cut->b));
+    v->bar_cut = cut, v->bar_side = on_b;
+    v->bar = mabd_redmax_cut_bar(v->s, cut, on_b, rows, v->z || !rows ? on : NULL);
+    return v->bar;
 }
 
 static void pass_cut(parameter_view* v, const mabd_redmax_cut* cut) {
@@ -407,12 +415,14 @@ static void pass_cut(parameter_view* v, const mabd_redmax_cut* cut) {
     mabd_real rows[MABD_JOINT_MAX_ROWS];
     mabd_spatial on[2];
     const mabd_spatial f = cut_twist(v->g, v->index, on_b ? cut->b : cut->a, on_b);
-    const bool has_rows = !v->back || v->s->row_bars, has_loads = !v->back || v->z || !has_rows;
-    mabd_redmax_move_cut(v->s, cut, on_b, f, has_rows ? rows : NULL, has_loads ? on : NULL);
-    for (int32_t r = 0; has_rows && r < cut->row_count; r++) {
-        change_row(v, cut->row_first - v->s->part->row_first + r, rows[r]);
+    if (v->back) {
+        v->sum += mabd_sp_dot(cut_bar(v, cut, on_b), f);
+        return;
     }
-    if (!has_loads) return;
+    mabd_redmax_move_cut(v->s, cut, on_b, f, rows, on);
+    for (int32_t r = 0; r < cut->row_count; r++) {
+        v->g->changes.rows[cut->row_first + r] += rows[r];
+    }
     if (cut->a >= 0) change_load(v, cut->a, mabd_sp_scale(-1, on[0]));
     if (cut->b >= 0) change_load(v, cut->b, mabd_sp_scale(-1, on[1]));
 }
