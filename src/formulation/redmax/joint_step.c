@@ -217,6 +217,11 @@ mabd_status mabd_redmax_gradient_step(void* self, const mabd_allocator* allocato
     mabd_redmax_sim* sim = self;
     joint_step w = {.model = sim->model, .allocator = *allocator};
     mabd_real* x = NULL;
+    if (sim->loops.row_count > 0) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "formulation 'redmax': the linearisation of a step in joint states needs "
+                         "coordinates that do not depend on each other: no loops and couplings");
+    }
     mabd_status status = fill(&w, sim, &x, error);
     if (status == MABD_OK) status = run(&w, dnext_dstate, dnext_dcontrol, x, error);
     mabd_redmax_gradient_close(w.g, allocator);

@@ -320,9 +320,8 @@ static mabd_spatial twist_of(const loop_joint* j, const loop_side* side) {
     return mabd_sp(side->u.w, mabd_m3_tmul(side->pose.R, side->u.v));
 }
 
-// sum_i V_i' H_ik of rows with multipliers (null = 1), by the twist of side
-// k. H of geometric.h is taken to link frames on the right only: on the left stand the velocities of
-// the centres.
+// sum_i V_i' H_ik of rows with multipliers (null = 1), by the twist of side k. H of geometric.h is
+// taken to link frames on the right only: on the left stand the velocities of the centres.
 static mabd_spatial rates_by(const loop_joint* j, int32_t first, int32_t end,
                              const mabd_real* multipliers, int k) {
     const loop_side* side = &j->side[k];
