@@ -11,6 +11,8 @@
 //   J'_ij        = sum_k dJ_ij/dq_k v_k
 //   dJ'_ij/dq_l  = sum_k d2J_ij/dq_k dq_l v_k, by the product rule on the three lines above
 //
+// In large trees, without derivatives: J'_ij = X_i J'_pj + ad(J_ij) S_i v_i of the parent p.
+//
 // Curves and surfaces are left out.
 #pragma once
 
@@ -150,6 +152,35 @@ static inline dense_tree dense_tree_make(const redmax_case* c) {
     return d;
 }
 
+// J'_ij without derivatives.
+static inline void dense_rate(dense_tree* d, int32_t i, int32_t j) {
+    const mabd_redmax_link* link = &d->c->inside->links[i];
+    const mabd_real* v = d->c->inside->v;
+    const int32_t own = dense_link(d, j);
+    mabd_spatial sum = mabd_sp_zero();
+    if (!dense_reaches(d, own, i)) return;
+    for (int32_t k = link->first; k < link->first + link->count; k++) {
+        sum = mabd_sp_axpy(v[k], i == own ? dense_bend(d, j, k, -1) : dense_column(d, k), sum);
+    }
+    if (i != own) {
+        const mabd_spatial up = dense_carry(d, i, d->Jdot[dense_at(d, link->parent, j)]);
+        sum = mabd_sp_add(up, DENSE_AD(d->J[dense_at(d, i, j)], sum));
+    }
+    d->Jdot[dense_at(d, i, j)] = sum;
+}
+
+/// Fill J and J' only, as dense_tree_make.
+static inline dense_tree dense_tree_make_rates(const redmax_case* c) {
+    dense_tree d = {.c = c, .links = c->inside->link_count, .n = c->inside->freedom_count};
+    const size_t entries = (size_t)d.links * (size_t)d.n;
+    d.J = calloc(entries, sizeof *d.J), d.Jdot = calloc(entries, sizeof *d.J);
+    for (int32_t i = 0; i < d.links; i++) {
+        for (int32_t j = 0; j < d.n; j++) dense_first(&d, i, j);
+        for (int32_t j = 0; j < d.n; j++) dense_rate(&d, i, j);
+    }
+    return d;
+}
+
 static inline void dense_tree_free(dense_tree* d) {
     free(d->J), free(d->Jdot), free(d->dJ), free(d->dJdot);
 }
@@ -160,4 +191,11 @@ static inline mabd_spatial dense_apply(const dense_tree* d, const mabd_spatial* 
     mabd_spatial sum = mabd_sp_zero();
     for (int32_t j = 0; j < d->n; j++) sum = mabd_sp_axpy(x[j], rows[dense_at(d, i, j)], sum);
     return sum;
+}
+
+/// y (n) += sum over the links of J_i' w_i.
+static inline void dense_pull(const dense_tree* d, const mabd_spatial* w, mabd_real* y) {
+    for (int32_t i = 0; i < d->links; i++) {
+        for (int32_t j = 0; j < d->n; j++) y[j] += mabd_sp_dot(d->J[dense_at(d, i, j)], w[i]);
+    }
 }

@@ -7,10 +7,10 @@ static double size_of(mabd_spatial x) {
     return sqrt(mabd_sp_dot(x, x));
 }
 
-static redmax_case make(uint64_t seed) {
+static redmax_case make(uint64_t seed, int32_t bodies) {
     const random_scene_def def = {.seed = seed,
                                   .pattern = seed % 3 == 0 ? RANDOM_CHAIN : RANDOM_TREE,
-                                  .bodies = 7,
+                                  .bodies = bodies,
                                   .grounded = true,
                                   .mass_range = 4};
     return redmax_case_make(&def, REDMAX_FREE);
@@ -109,7 +109,7 @@ static void fill(const redmax_case* c, const dense_tree* d, mabd_redmax_weights 
 
 Test(redmax_dense, motions_and_products_agree_with_dense_jacobians) {
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        redmax_case c = make(seed);
+        redmax_case c = make(seed, 7);
         draw(&c);
         dense_tree d = dense_tree_make(&c);
         const size_t n = (size_t)d.n;
@@ -121,6 +121,81 @@ Test(redmax_dense, motions_and_products_agree_with_dense_jacobians) {
         fill(&c, &d, all, H);
         expect_products(&c, all, H, "H");
         free(H);
+        dense_tree_free(&d);
+        redmax_case_free(&c);
+    }
+}
+
+// ---- large trees -------------------------------------------------------------------------------
+
+static double largest(size_t n, const mabd_real* x) {
+    double most = 0;
+    for (size_t k = 0; k < n; k++) most = fmax(most, fabs(x[k]));
+    return most;
+}
+
+// y = J'(M J x), and its largest entry if terms do not cancel.
+static double dense_mass(const dense_tree* d, const mabd_real* x, mabd_real* y) {
+    mabd_spatial* w = calloc((size_t)d->links, sizeof *w);
+    mabd_real* most = calloc((size_t)d->n, sizeof *most);
+    for (int32_t i = 0; i < d->links; i++) {
+        w[i] = mabd_inertia_mul(&d->c->inside->links[i].M, dense_apply(d, d->J, i, x));
+        for (int32_t j = 0; j < d->n; j++) {
+            most[j] += size_of(d->J[dense_at(d, i, j)]) * size_of(w[i]);
+        }
+    }
+    memset(y, 0, (size_t)d->n * sizeof *y);
+    dense_pull(d, w, y);
+    const double scale = largest((size_t)d->n, most);
+    free(w), free(most);
+    return scale;
+}
+
+static void expect_equal(const dense_tree* d, const mabd_real* y, const mabd_real* z, double scale,
+                         const char* what) {
+    double worst = 0;
+    for (int32_t j = 0; j < d->n; j++) worst = fmax(worst, fabs(y[j] - z[j]));
+    printf("%d freedoms, %s: %.1e\n", (int)d->n, what, worst / scale);
+    cr_expect(lt(dbl, worst, 1e-12 * scale), "%d freedoms, %s: %g", (int)d->n, what, worst);
+}
+
+// M x, M^-1 b, and M^-1(b + J'w), put back into dense matrices.
+static void expect_sweeps(redmax_case* c, const dense_tree* d) {
+    const size_t n = (size_t)d->n;
+    const mabd_redmax_weights mass = {0, 0, 1};
+    mabd_real *x = calloc(n, sizeof *x), *y = calloc(n, sizeof *y), *b = calloc(n, sizeof *b);
+    mabd_spatial* w = calloc((size_t)d->links, sizeof *w);
+    int32_t link;
+    cr_assert(eq(int, mabd_redmax_factor(&c->solve, mass, &link), MABD_OK));
+    for (size_t k = 0; k < n; k++) x[k] = random_real(&c->state), b[k] = random_real(&c->state);
+    double scale = dense_mass(d, x, y);
+    mabd_real* z = calloc(n, sizeof *z);
+    mabd_redmax_multiply(&c->solve, mass, x, z);
+    expect_equal(d, y, z, scale, "M x");
+    mabd_redmax_apply(&c->solve, b, x);
+    expect_equal(d, b, y, dense_mass(d, x, y), "M^-1 b");
+    mabd_redmax_clear_bars(&c->solve);
+    for (int32_t i = 0; i < d->links; i++) {
+        mabd_real six[6];
+        for (int k = 0; k < 6; k++) six[k] = random_real(&c->state);
+        w[i] = mabd_sp_load(six);
+        mabd_sp_store(w[i], c->inside->up + MABD_VARIATION * (size_t)i + 6); // on dA
+    }
+    mabd_redmax_apply_transposed_bars(&c->solve, b, z);
+    dense_pull(d, w, b);
+    scale = dense_mass(d, z, y);
+    expect_equal(d, b, y, scale, "M^-1 (b + J'w)");
+    free(x), free(y), free(b), free(z), free(w);
+}
+
+Test(redmax_dense, sweeps_over_trees_of_up_to_200_freedoms_agree_with_dense_jacobians) {
+    static const int32_t bodies[] = {20, 40, 60, 80, 90};
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        redmax_case c = make(seed, bodies[seed % 5]);
+        draw(&c);
+        dense_tree d = dense_tree_make_rates(&c);
+        expect_motion(&c, &d);
+        expect_sweeps(&c, &d);
         dense_tree_free(&d);
         redmax_case_free(&c);
     }
