@@ -42,7 +42,8 @@ static void write_entries(const mabd_model* m, const mabd_tree* tree, layout_wri
     }
     for (int32_t i = 0; i < m->copy_bodies; i++) {
         const bool moves = m->body_motion[i] == MABD_MOTION_DYNAMIC;
-        if (moves && tree->parent_joint[i] < 0) add_entry(w, -1, i, false, 6, 1);
+        const bool node = mabd_model_is_node(m, i); // it does not turn
+        if (moves && tree->parent_joint[i] < 0) add_entry(w, -1, i, false, node ? 3 : 6, !node);
     }
 }
 

@@ -293,3 +293,22 @@ Test(gradient_step, refusals) {
     cr_expect(mabd_gradient_step(NULL, A, NULL, &error) == MABD_ERR_ARG);
     rig_destroy(sim, model);
 }
+
+// A node in free fall: p+ = p + h v + h^2 g, v+ = v + h g, without rotations among its freedoms.
+Test(gradient_step, a_node_has_three_freedoms) {
+    const double h = 0.02;
+    mabd_model* model = rig_text_model(
+        "{\"nodes\": [{\"name\": \"n\", \"mass\": 2, \"position\": [1, 0, 0], \"velocity\": "
+        "[0, 3, 0]}]}");
+    mabd_sim* sim = redmax_sim(model, MABD_INTEGRATOR_EULER, h);
+    mabd_real A[36];
+    mabd_error error = {0};
+    rig_check(mabd_gradient_step(sim, A, NULL, &error), &error, "step");
+    for (int r = 0; r < 6; r++) {
+        for (int c = 0; c < 6; c++) {
+            const double wanted = r == c ? 1 : c == r + 3 ? h : 0;
+            cr_expect(fabs(A[6 * r + c] - wanted) < 1e-12, "%d %d: %g", r, c, (double)A[6 * r + c]);
+        }
+    }
+    rig_destroy(sim, model);
+}

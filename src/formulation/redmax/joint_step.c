@@ -128,6 +128,14 @@ static void map_free(const entry_map* m, int32_t body) {
     mabd_v3_store(mabd_v3_axpy(sign, rate, mabd_v3_load(from)), to);
 }
 
+// Position and velocity of a node.
+static void map_node(const entry_map* m, int32_t body) {
+    const int32_t first = m->sim->links[m->sim->body_link[body]].first;
+    for (int k = 0; k < 3; k++) {
+        move_real(m, m->t.q + first + k, m->q + k), move_real(m, m->t.v + first + k, m->v + k);
+    }
+}
+
 // Map the changes x (2 nv) of a joint state to those of a node, or back.
 static void map_state(const joint_step* w, const mabd_redmax_node* node, mabd_redmax_tangent t,
                       mabd_real* x, bool out) {
@@ -137,6 +145,8 @@ static void map_state(const joint_step* w, const mabd_redmax_node* node, mabd_re
         const entry_map m = {w->g->sim, node, t, q, v, out};
         if (entry->joint >= 0) {
             map_joint(&m, entry->joint);
+        } else if (mabd_model_is_node(w->model, entry->body)) {
+            map_node(&m, entry->body);
         } else {
             map_free(&m, entry->body);
         }

@@ -101,6 +101,14 @@ Test(joint_layout, copies_have_that_of_the_first) {
     mabd_model_destroy(model);
 }
 
+Test(joint_layout, a_node_has_a_position_alone) {
+    mabd_model* model = rig_text_model("{\"bodies\": [" BODY(
+        "0") "], \"nodes\": [{\"name\": \"n\", \"mass\": 2, \"position\": [1, 0, 0]}]}");
+    const expected_entry expected[] = {{-1, 0, false, 7, 6}, {-1, 1, false, 3, 3}};
+    expect_layout(model, 2, expected, 0);
+    mabd_model_destroy(model);
+}
+
 Test(joint_layout, sizes_without_entries_and_null_arguments) {
     mabd_model* model = rig_text_model(mixed);
     mabd_joint_layout_info info;
