@@ -19,7 +19,8 @@ static const joint_case cases[] = {
     {"screw", "\"type\": \"screw\", \"pitch\": 0.2, \"axis\": [0, 0.6, 0.8]", 0},
     {"composite",
      "\"type\": \"composite\", \"axis\": [0, 1, 0], \"joints\": [{\"type\": \"hinge\","
-     " \"axis\": [0, 0.6, 0.8]}, {\"type\": \"screw\", \"pitch\": 0.1, \"anchor\": [0.1, 0, 0.05],"
+     " \"anchor\": [0.05, -0.1, 0.02], \"axis\": [0, 0.6, 0.8]}, {\"type\": \"screw\", \"pitch\": "
+     "0.1, \"anchor\": [0.1, 0, 0.05],"
      " \"axis\": [1, 0, 0]}, {\"type\": \"ball\", \"anchor\": [0.1, 0.05, 0]}]",
      0},
     {"spline-curve",
@@ -104,6 +105,8 @@ static gradient_rig make_rig(const joint_case* c, mabd_integrator method) {
     t = gradient_rig_term(&rig, MABD_LOSS_ENERGY, 0, end, end);
     t->weight = 0.01;
     t = gradient_rig_term(&rig, MABD_LOSS_JOINT_FORCE, 2, end - 1, end);
+    t->axis = -1, t->weight = 1e-4;
+    t = gradient_rig_term(&rig, MABD_LOSS_JOINT_FORCE, 1, end - 1, end); // of the joint under test
     t->axis = -1, t->weight = 1e-4;
     return rig;
 }

@@ -186,6 +186,35 @@ Test(redmax_joints, composite_with_an_offset_is_a_massless_link) {
     cr_expect(gt(dbl, rig_order("massless upper rod", 0.004, 3, errors), 1.85));
 }
 
+// A slide and an upright hinge, each with a place of its own, hold a body at rest: the wrench on b
+// at the anchor behind all parts is f = +-m g, (c - anchor) x f, from whichever body the tree comes.
+static void expect_held(const char* bodies, double sign) {
+    char text[600];
+    snprintf(text, sizeof text,
+             "{\"bodies\": [" BALL ", \"position\": [0.8, 0.1, 0.2]}], \"joints\": [{%s, \"type\": "
+             "\"composite\", \"axis\": [1, 0, 0], \"axis2\": [0, 1, 0], \"anchor\": [0, 0, 0], "
+             "\"joints\": [{\"type\": \"prismatic\", \"anchor\": [0.2, 0.3, -0.5]}, {\"type\": "
+             "\"hinge\", \"axis\": [0, 0, 1], \"anchor\": [0.1, -0.2, 0.3]}]}]}",
+             bodies);
+    const double arm[3] = {0.5, 0, 0.4}, f = sign * MASS * G; // anchor at (0.3, 0.1, -0.2)
+    const double expected[6] = {0, 0, f, arm[1] * f, -arm[0] * f, 0};
+    mabd_model* model = rig_text_model(text);
+    const mabd_sim_def def = redmax(0.01);
+    mabd_sim* sim = rig_sim(model, &def);
+    mabd_real force[6];
+    for (int i = 0; i < 3; i++) rig_step(sim);
+    mabd_sim_get_joint_forces(sim, force);
+    for (int k = 0; k < 6; k++) {
+        cr_expect(epsilon_eq(dbl, force[k], expected[k], 1e-10), "%s: component %d", bodies, k);
+    }
+    rig_destroy(sim, model);
+}
+
+Test(redmax_joints, composite_with_offsets_reports_its_wrench_at_the_anchor_from_both_sides) {
+    expect_held("\"a\": \"world\", \"b\": \"b\"", 1);
+    expect_held("\"a\": \"b\", \"b\": \"world\"", -1);
+}
+
 // ---- curves ------------------------------------------------------------------------------------
 
 // z = x^2/2 exactly: control values of a quadratic are x_i^2/2 - 1/6 at knots 1 apart. The sphere

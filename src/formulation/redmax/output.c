@@ -172,6 +172,12 @@ static void add_cut_forces(const mabd_redmax_sim* sim, mabd_real* forces) {
     }
 }
 
+mabd_vec3 mabd_redmax_arm(const mabd_redmax_sim* sim, int32_t joint) {
+    const mabd_joint_view view = mabd_redmax_view(sim, &sim->model->joints[joint]);
+    const mabd_vec3 anchor = mabd_v3_add(view.tb, mabd_m3_mul(view.Ab, view.Xb));
+    return mabd_v3_sub(anchor, sim->world[sim->joint_link[joint]].p);
+}
+
 void mabd_redmax_get_joint_forces(const void* self, mabd_real* forces) {
     const mabd_redmax_sim* sim = self;
     const mabd_model* m = sim->model;
@@ -184,9 +190,8 @@ void mabd_redmax_get_joint_forces(const void* self, mabd_real* forces) {
         const mabd_spatial F = mabd_sp_load(sim->wrench + 6 * (size_t)i);
         mabd_vec3 f = mabd_m3_mul(sim->world[i].R, F.v), t = mabd_m3_mul(sim->world[i].R, F.w);
         if (link->reversed) { // on b, about its anchor
-            const mabd_joint_view view = mabd_redmax_view(sim, &m->joints[j]);
             f = mabd_v3_scale(-1, f), t = mabd_v3_scale(-1, t);
-            t = mabd_v3_sub(t, mabd_v3_cross(mabd_joint_gap(&view), f));
+            t = mabd_v3_sub(t, mabd_v3_cross(mabd_redmax_arm(sim, j), f));
         }
         mabd_v3_store(f, forces + 6 * (size_t)j);
         mabd_v3_store(t, forces + 6 * (size_t)j + 3);

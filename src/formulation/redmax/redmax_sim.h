@@ -129,6 +129,10 @@ void mabd_redmax_coordinate(const mabd_redmax_sim* sim, const mabd_redmax_node* 
                             int32_t freedom, mabd_real* x);
 /// Both sides of a joint after mabd_redmax_place_now (output.c).
 mabd_joint_view mabd_redmax_view(const mabd_redmax_sim* sim, const mabd_model_joint* joint);
+/// Vector from the origin of the last link of a joint's string to the anchor on body b, in the
+/// world, after mabd_redmax_place_now: of a string from b to a, whose last link has its origin on a
+/// where the first part begins (output.c).
+mabd_vec3 mabd_redmax_arm(const mabd_redmax_sim* sim, int32_t joint);
 /// Largest errors of rigid rows at `now` [m], [rad], and the joint that has one of them (output.c).
 void mabd_redmax_measure_rows(const mabd_redmax_sim* sim, mabd_real* gap, mabd_real* angle,
                               int32_t* joint);

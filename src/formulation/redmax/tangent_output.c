@@ -381,14 +381,12 @@ static void add_joint_force(mabd_redmax_gradient* g, int32_t joint, const mabd_r
     const mabd_spatial F = mabd_sp_load(sim->wrench + 6 * (size_t)i);
     const mabd_mat3 R = sim->world[i].R;
     mabd_vec3 f = mabd_v3_load(bars), t = mabd_v3_load(bars + 3);
-    if (sim->links[i].reversed) { // f_b = -R F_v, t_b = -R F_w - gap x f_b
-        const mabd_joint_view view = mabd_redmax_view(sim, &sim->model->joints[joint]);
-        const mabd_vec3 gap = mabd_joint_gap(&view);
-        const mabd_vec3 by_gap = mabd_v3_cross(mabd_m3_mul(R, F.v), t); // -f_b x t
-        f = mabd_v3_sub(f, mabd_v3_cross(t, gap));
+    if (sim->links[i].reversed) { // f_b = -R F_v, t_b = -R F_w - arm x f_b
+        const mabd_vec3 by_arm = mabd_v3_cross(mabd_m3_mul(R, F.v), t); // -f_b x t
+        f = mabd_v3_sub(f, mabd_v3_cross(t, mabd_redmax_arm(sim, joint)));
         f = mabd_v3_scale(-1, f), t = mabd_v3_scale(-1, t);
-        add_parent_point(g, joint, by_gap);
-        g->joint_xi[i].v = mabd_v3_sub(g->joint_xi[i].v, mabd_m3_tmul(R, by_gap));
+        add_parent_point(g, joint, by_arm);
+        g->joint_xi[i].v = mabd_v3_sub(g->joint_xi[i].v, mabd_m3_tmul(R, by_arm));
     }
     const mabd_spatial bar = mabd_sp(mabd_m3_tmul(R, t), mabd_m3_tmul(R, f));
     const mabd_vec3 turn =
