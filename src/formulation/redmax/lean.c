@@ -313,3 +313,11 @@ void mabd_redmax_lean_apply_transposed(const mabd_redmax_solve* s, const mabd_re
                                        mabd_real* z) {
     solve(s, MABD_LEAN_BACK_UP, MABD_LEAN_BACK_DOWN, y, z);
 }
+
+void mabd_redmax_lean_pull_rates(const mabd_redmax_solve* s, const mabd_real* z, mabd_real* v,
+                                 mabd_real* a) {
+    mabd_lean_sweep sweep = {.s = s, .phase = MABD_LEAN_PULL_DOWN, .in = z, .out = v, .more = a};
+    run(&sweep, false);
+    sweep.phase = MABD_LEAN_PULL_UP;
+    run(&sweep, true);
+}

@@ -52,6 +52,8 @@ typedef enum mabd_lean_phase {
     MABD_LEAN_SOLVE_DOWN,
     MABD_LEAN_BACK_UP, // the transposed solve
     MABD_LEAN_BACK_DOWN,
+    MABD_LEAN_PULL_DOWN, // bars of rates and accelerations
+    MABD_LEAN_PULL_UP,
 } mabd_lean_phase;
 
 /// A sweep over a part.
@@ -61,6 +63,7 @@ typedef struct mabd_lean_sweep {
     mabd_redmax_weights w;
     const mabd_real* in; // freedoms of the simulation
     mabd_real* out;
+    mabd_real* more; // freedoms, besides `out`
 } mabd_lean_sweep;
 
 /// The sweeps of one instruction set.
@@ -97,3 +100,6 @@ void mabd_redmax_lean_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd
 /// mabd_redmax_apply_transposed of a lean part.
 void mabd_redmax_lean_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y,
                                        mabd_real* z);
+/// mabd_redmax_pull_rates of a lean part.
+void mabd_redmax_lean_pull_rates(const mabd_redmax_solve* s, const mabd_real* z, mabd_real* v,
+                                 mabd_real* a);

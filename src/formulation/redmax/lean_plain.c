@@ -45,6 +45,77 @@ static plain_tree tree_of(const mabd_redmax_solve* s) {
     return t;
 }
 
+// ---- bars of rates and accelerations -----------------------------------------------------------
+// mabd_redmax_pull_back (tangent_motion.c) of a lean part. With the bar (a, b) of a wrench, V =
+// (w, v) and M V = (p, f), a link itself gives to the bars of (dV, dA)
+//
+//   N'(a, b) = ( (p x a + f x b; f x a) + M (a x w; a x v + b x w) ;  M (a; b) )
+//
+// Links are MABD_VARIATION reals apart, as parameters expect them (tangent_parameter.c).
+
+static void pull_inertia(const mabd_real* M, const mabd_real* V, const mabd_real* bar,
+                         mabd_real* up) {
+    mabd_real h[6], turn[6], x[3], y[3];
+    plain_momentum(M, V, h);
+    plain_cross(bar, V, turn);
+    plain_cross(bar, V + 3, turn + 3);
+    plain_cross(bar + 3, V, x);
+    for (int j = 0; j < 3; j++) turn[3 + j] += x[j];
+    plain_momentum(M, turn, up);
+    plain_cross(h, bar, x);
+    plain_cross(h + 3, bar + 3, y);
+    for (int j = 0; j < 3; j++) up[j] += x[j] + y[j];
+    plain_cross(h + 3, bar, x);
+    for (int j = 0; j < 3; j++) up[3 + j] += x[j];
+    plain_momentum(M, bar, up + 6);
+}
+
+static void pull_down(const plain_tree* t, const mabd_real* z, int32_t from, int32_t to) {
+    for (int32_t i = from; i < to; i++) {
+        const mabd_lean_link* link = &t->links[i];
+        mabd_real* up = t->up + MABD_VARIATION * (size_t)i;
+        mabd_real* bar = t->x + MABD_VARIATION * (size_t)i;
+        memset(up, 0, MABD_VARIATION * sizeof *up);
+        if (link->parent >= 0) {
+            const mabd_real* parent = t->x + MABD_VARIATION * (size_t)link->parent;
+            plain_to_child(t->E + 12 * (size_t)i, parent, bar);
+        } else {
+            memset(bar, 0, 6 * sizeof *bar);
+        }
+        if (link->axis >= 0) bar[link->axis] += z[link->freedom] * link->sign;
+        if (!link->body) continue;
+        pull_inertia(plain_constant(&t->inertia, i), t->V + 6 * (size_t)i, bar, up);
+    }
+}
+
+static void pull_push(const plain_tree* t, int32_t i) {
+    plain_transfer_back(t, i, t->up + MABD_VARIATION * (size_t)i,
+                        t->up + MABD_VARIATION * (size_t)t->links[i].parent);
+}
+
+// Bars of the rate and acceleration of the freedom of a link: Bv'x + d z, Ba'x + I z.
+static void pull_freedom(const plain_tree* t, int32_t i, const mabd_real* z, mabd_real* v,
+                         mabd_real* a) {
+    const mabd_lean_link* link = &t->links[i];
+    const int32_t k = link->freedom;
+    const mabd_real *law = plain_constant(&t->law, k), *up = t->up + MABD_VARIATION * (size_t)i;
+    mabd_real dV[6] = {0}, sum = link->sign * up[link->axis] + law[1] * z[k];
+    plain_add_unit_cross(t->XV + 6 * (size_t)i, link->axis, link->sign, dV);
+    for (int j = 0; j < 6; j++) sum += dV[j] * up[6 + j];
+    v[k] = sum;
+    a[k] = link->sign * up[6 + link->axis] + law[2] * z[k];
+}
+
+static void pull_up(const plain_tree* t, const mabd_real* z, mabd_real* v, mabd_real* a,
+                    int32_t from, int32_t to) {
+    for (int32_t i = to - 1; i >= from; i--) {
+        if (t->links[i].axis >= 0) pull_freedom(t, i, z, v, a);
+        if (t->links[i].parent >= from) pull_push(t, i);
+    }
+}
+
+// ---- the table ---------------------------------------------------------------------------------
+
 static void links(const mabd_lean_sweep* sweep, int32_t from, int32_t to, int32_t* bad) {
     const plain_tree t = tree_of(sweep->s);
     const plain_weights w = {sweep->w.q, sweep->w.v, sweep->w.a};
@@ -74,6 +145,12 @@ static void links(const mabd_lean_sweep* sweep, int32_t from, int32_t to, int32_
     case MABD_LEAN_BACK_DOWN:
         plain_back_down(&t, sweep->out + first, from, to);
         break;
+    case MABD_LEAN_PULL_DOWN:
+        pull_down(&t, sweep->in + first, from, to);
+        break;
+    case MABD_LEAN_PULL_UP:
+        pull_up(&t, sweep->in + first, sweep->out + first, sweep->more + first, from, to);
+        break;
     }
 }
 
@@ -91,6 +168,9 @@ static void push(const mabd_lean_sweep* sweep, int32_t i) {
         break;
     case MABD_LEAN_BACK_UP:
         plain_back_push(&t, i);
+        break;
+    case MABD_LEAN_PULL_UP:
+        pull_push(&t, i);
         break;
     default:
         break;

@@ -525,11 +525,12 @@ MABD_FN void LEAN(solve_down)(const LEAN(tree) * t, LEAN_REAL* dq, int32_t from,
     }
 }
 
-// x_p += T'x - K'u
-MABD_FN void LEAN(back_push)(const LEAN(tree) * t, int32_t i) {
+// x_p += T'x
+MABD_HOT void LEAN(transfer_back)(const LEAN(tree) * t, int32_t i, const LEAN_REAL* own,
+                                  LEAN_REAL* x_p) {
     const mabd_lean_link* link = &t->links[i];
-    const LEAN_REAL *E = t->E + 12 * (size_t)i, *own = t->up + 12 * (size_t)i;
-    LEAN_REAL x[6], *x_p = t->up + 12 * (size_t)link->parent;
+    const LEAN_REAL* E = t->E + 12 * (size_t)i;
+    LEAN_REAL x[6];
     for (int j = 0; j < 6; j++) x[j] = own[j];
     if (link->axis >= 0) {
         const LEAN_REAL rate = t->Sv[6 * (size_t)i + (size_t)link->axis];
@@ -537,6 +538,13 @@ MABD_FN void LEAN(back_push)(const LEAN(tree) * t, int32_t i) {
     }
     LEAN(add_to_parent)(E, x, x_p);
     LEAN(add_to_parent)(E, own + 6, x_p + 6);
+}
+
+// x_p += T'x - K'u
+MABD_FN void LEAN(back_push)(const LEAN(tree) * t, int32_t i) {
+    const mabd_lean_link* link = &t->links[i];
+    LEAN_REAL* x_p = t->up + 12 * (size_t)link->parent;
+    LEAN(transfer_back)(t, i, t->up + 12 * (size_t)i, x_p);
     if (link->axis < 0) return;
     const LEAN_REAL *K = t->K + 12 * (size_t)link->freedom, u = t->u[link->freedom];
     for (int c = 0; c < 12; c++) x_p[c] -= K[c] * u;

@@ -8,6 +8,7 @@
 // the last link of a string is the wrench that its joint transmits. (The reaction of [RM eq. 2.124]
 // leaves out what the motion of the links adds to the accelerations.)
 
+#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
@@ -242,6 +243,14 @@ void mabd_redmax_residual(const mabd_redmax_solve* s) {
         sim->F[parent] = mabd_sp_add(sim->F[parent], mabd_frame_to_parent(&sim->E[i], sim->F[i]));
     }
     mabd_redmax_pull_couplings(s);
+}
+
+void mabd_redmax_residual_of_links(const mabd_redmax_solve* s) {
+    if (mabd_redmax_is_lean(s)) {
+        mabd_redmax_lean_residual(s);
+    } else {
+        mabd_redmax_residual(s);
+    }
 }
 
 mabd_real mabd_redmax_kinetic(const mabd_redmax_solve* s) {

@@ -53,11 +53,7 @@ static int32_t end_of(const mabd_redmax_solve* s) {
 static void evaluate(const mabd_redmax_solve* s) {
     const double clock = mabd_clock();
     mabd_redmax_rates(s);
-    if (mabd_redmax_is_lean(s)) {
-        mabd_redmax_lean_residual(s);
-    } else {
-        mabd_redmax_residual(s);
-    }
+    mabd_redmax_residual_of_links(s);
     mabd_redmax_axes_rows(s);
     s->report->seconds[MABD_REDMAX_RESIDUAL] += mabd_clock() - clock;
 }

@@ -25,6 +25,8 @@ void mabd_redmax_velocities(const mabd_redmax_solve* s);
 /// Compute the residual r at sim->q, v, a [N], [N m], and frames, velocities, accelerations and
 /// wrenches of all links of the part (motion.c).
 void mabd_redmax_residual(const mabd_redmax_solve* s);
+/// mabd_redmax_residual; frames in the world may stay as they were (motion.c).
+void mabd_redmax_residual_of_links(const mabd_redmax_solve* s);
 /// Compute the kinetic energy of the links of the part at their velocities [J] (motion.c).
 mabd_real mabd_redmax_kinetic(const mabd_redmax_solve* s);
 

@@ -124,6 +124,9 @@ void mabd_redmax_pull_back(const mabd_redmax_solve* s, const mabd_real* z,
 /// mabd_redmax_pull_back.
 mabd_real mabd_redmax_bar(const mabd_redmax_sim* sim, int32_t link, int k, mabd_redmax_weights w,
                           const mabd_real* z);
+/// mabd_redmax_pull_back of z, and the bars of all rates and accelerations (freedoms).
+void mabd_redmax_pull_rates(const mabd_redmax_solve* s, const mabd_real* z, mabd_real* v,
+                            mabd_real* a);
 /// Bars of mabd_redmax_changes of a link, after mabd_redmax_pull_back.
 mabd_spatial mabd_redmax_parent_side_bar(const mabd_redmax_sim* sim, int32_t link);
 mabd_spatial mabd_redmax_body_side_bar(const mabd_redmax_sim* sim, int32_t link);

@@ -18,6 +18,7 @@
 // S of r and z is `left` where bounds of pins vary with F (factor.c). adF(F)' = -adF(F). Prescribed
 // freedoms have no row: their z is left out.
 
+#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_tangent.h"
 
 #include <string.h>
@@ -179,6 +180,23 @@ mabd_real mabd_redmax_bar(const mabd_redmax_sim* sim, int32_t i, int k, mabd_red
     if (w.q == 0) return sum;
     const mabd_spatial turned = mabd_sp_cross_wrench(parent_bar(sim, i), sim->F[i]);
     return sum + w.q * mabd_sp_dot(sim->S[link->first + k], turned);
+}
+
+void mabd_redmax_pull_rates(const mabd_redmax_solve* s, const mabd_real* z, mabd_real* v,
+                            mabd_real* a) {
+    const mabd_redmax_sim* sim = s->sim;
+    if (mabd_redmax_is_lean(s)) {
+        mabd_redmax_lean_pull_rates(s, z, v, a);
+        return;
+    }
+    mabd_redmax_pull_back(s, z, NULL);
+    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        for (int k = 0; k < link->count; k++) {
+            v[link->first + k] = mabd_redmax_bar(sim, i, k, by_v, z);
+            a[link->first + k] = mabd_redmax_bar(sim, i, k, by_a, z);
+        }
+    }
 }
 
 // a . ad(b) e as a bar on e: ad(b)'a

@@ -265,7 +265,7 @@ static mabd_status enter_stage(mabd_redmax_pass* r, mabd_integrator method, int 
     if (rows > 0) memcpy(r->g->sim->loops.force + row, force + row, rows * sizeof *force);
     enter_rates(r, method, number, q);
     mabd_redmax_set_branches(&r->s, branch);
-    mabd_redmax_residual(&r->s);
+    mabd_redmax_residual_of_links(&r->s);
     mabd_redmax_pass_loads(r);
     mabd_redmax_find_forces(&r->s);
     mabd_status status = mabd_redmax_factor(&r->s, mabd_redmax_stage_weights(r->s.gamma), &link);
@@ -290,7 +290,8 @@ static mabd_status solve_back(mabd_redmax_pass* r) {
     return MABD_OK;
 }
 
-// Back over a stage: bars g->q, v, a -> g->base_q, base_v, centres, targets, parameters.
+// Back over a stage: bars g->q, v, a, which are used up -> g->base_q, base_v, centres, targets,
+// parameters.
 static mabd_status stage_back(mabd_redmax_pass* r, mabd_redmax_tangent start,
                               mabd_redmax_tangent begin) {
     mabd_redmax_gradient* g = r->g;
@@ -303,16 +304,10 @@ static mabd_status stage_back(mabd_redmax_pass* r, mabd_redmax_tangent start,
     }
     MABD_TRY(solve_back(r));
     mabd_redmax_split_rows(r);
-    mabd_redmax_pull_back(&r->s, g->z, NULL);
+    mabd_redmax_pull_rates(&r->s, g->z, g->v, g->a);
     if (r->s.by_rate) mabd_redmax_add_coupling_bars(&r->s, 1 / gamma, g->base_q);
-    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
-        const mabd_redmax_link* link = &sim->links[i];
-        for (int k = 0; k < link->count; k++) {
-            const int32_t at = link->first + k;
-            const mabd_real v = mabd_redmax_bar(sim, i, k, by_v, g->z);
-            const mabd_real a = mabd_redmax_bar(sim, i, k, by_a, g->z);
-            g->base_q[at] += (v + a / gamma) / gamma, g->base_v[at] += a / gamma;
-        }
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        g->base_q[k] += (g->v[k] + g->a[k] / gamma) / gamma, g->base_v[k] += g->a[k] / gamma;
     }
     mabd_redmax_pass_centers_back(r, -1, g->z, start.q);
     mabd_redmax_parameter_products(g, &r->s, MABD_EQUATION_STEP, r->step->step, -1, g->z);
