@@ -131,6 +131,13 @@ void mabd_redmax_local_past(const mabd_redmax_link* link, const mabd_redmax_node
 
 static void load_history(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
+    if (s->part->structure.lean) { // no balls
+        const size_t first = (size_t)s->part->freedom_first;
+        const size_t bytes = (size_t)s->part->freedom_count * sizeof *sim->q_m;
+        memcpy(sim->q_m + first, sim->last.q + first, bytes);
+        memcpy(sim->v_m + first, sim->last.v + first, bytes);
+        return;
+    }
     for (int32_t i = s->part->link_first; i < last_link(s); i++) {
         const mabd_redmax_link* link = &sim->links[i];
         if (mabd_redmax_is_charted(s, link)) {
@@ -150,6 +157,7 @@ static void load_history(const mabd_redmax_solve* s) {
 
 void mabd_redmax_follow(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
+    if (s->part->structure.lean) return; // none is prescribed
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         mabd_real q, rate;
         if (!sim->freedoms[k].prescribed) continue;

@@ -23,12 +23,22 @@
 
 static const mabd_redmax_weights by_q = {1, 0, 0}, by_v = {0, 1, 0}, by_a = {0, 0, 1};
 
+// Between the shares of the part in two vectors of freedoms.
+static void pass_all(const mabd_redmax_pass* r, mabd_real s, mabd_real* y, mabd_real* x) {
+    const size_t at = mabd_redmax_pass_first(r);
+    mabd_pass_scaled(r->back, s, r->part->freedom_count, y + at, x + at);
+}
+
 // ---- balls -------------------------------------------------------------------------------------
 
 // Between the end (q, v) of a step in its chart, with changes dq, dv, and the state after it.
 void mabd_redmax_pass_end(const mabd_redmax_pass* r, const mabd_real* q, const mabd_real* v,
                           mabd_redmax_tangent end, mabd_redmax_tangent start) {
     const mabd_redmax_gradient* g = r->g;
+    if (mabd_redmax_pass_is_plain(r)) {
+        pass_all(r, 1, end.q, g->q), pass_all(r, 1, end.v, g->v);
+        return;
+    }
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &g->sim->links[i];
         const size_t at = (size_t)link->first;
@@ -73,6 +83,10 @@ static void pass_ball_history(const mabd_redmax_pass* r, const mabd_redmax_link*
 // Between the base of a stage (g->base_q, base_v), and the states it comes from.
 static void pass_base(const mabd_redmax_pass* r, mabd_real s, mabd_redmax_tangent start) {
     const mabd_redmax_gradient* g = r->g;
+    if (mabd_redmax_pass_is_plain(r)) {
+        pass_all(r, s, g->base_q, start.q), pass_all(r, s, g->base_v, start.v);
+        return;
+    }
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &g->sim->links[i];
         const bool zero = mabd_redmax_pass_is_centered(r, link); // q is 0 at the start
@@ -88,6 +102,10 @@ static void pass_history(const mabd_redmax_pass* r, mabd_redmax_tangent start,
                          mabd_redmax_tangent last) {
     const mabd_redmax_gradient* g = r->g;
     const mabd_real third = (mabd_real)1 / 3;
+    if (mabd_redmax_pass_is_plain(r)) {
+        pass_all(r, -third, g->base_q, last.q), pass_all(r, -third, g->base_v, last.v);
+        return;
+    }
     if (r->part->law_count > 0) mabd_redmax_pass_theta(r, -third, &g->sim->last, last);
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &g->sim->links[i];
@@ -109,11 +127,9 @@ static void pass_history(const mabd_redmax_pass* r, mabd_redmax_tangent start,
 static void pass_first_stage(const mabd_redmax_pass* r, mabd_real* v, mabd_real* a,
                              mabd_real* theta) {
     const mabd_real rest = (1 - MABD_REDMAX_ALPHA) * r->s.h;
-    const size_t at = mabd_redmax_pass_first(r);
-    mabd_pass_scaled(r->back, rest, r->part->freedom_count, r->g->base_q + at, v + at);
-    mabd_pass_scaled(r->back, rest, r->part->freedom_count, r->g->base_v + at, a + at);
+    pass_all(r, rest, r->g->base_q, v), pass_all(r, rest, r->g->base_v, a);
     if (r->back) mabd_redmax_pass_clear(r, theta);
-    mabd_pass_scaled(r->back, rest, r->part->freedom_count, r->g->base_theta + at, theta + at);
+    pass_all(r, rest, r->g->base_theta, theta);
 }
 
 // ---- prescribed freedoms -----------------------------------------------------------------------
@@ -138,6 +154,7 @@ static bool is_settled(const mabd_redmax_pass* r, mabd_integrator method, int32_
 // Freedoms that sdirk2 settles at its end: the stage has no part in them.
 static void pass_settled(const mabd_redmax_pass* r, mabd_integrator method, mabd_redmax_tangent end,
                          mabd_redmax_tangent begin, mabd_real* target) {
+    if (mabd_redmax_pass_is_plain(r)) return;
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         if (!is_settled(r, method, k)) continue;
         if (!r->back) end.q[k] = end.v[k] = 0;
@@ -175,6 +192,7 @@ mabd_status mabd_redmax_pass_fail(const mabd_redmax_pass* r, mabd_status status)
 void mabd_redmax_pass_centers_back(const mabd_redmax_pass* r, mabd_real sign, const mabd_real* z,
                                    mabd_real* center) {
     const mabd_redmax_sim* sim = r->g->sim;
+    if (mabd_redmax_pass_is_plain(r)) return;
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &sim->links[i];
         if (!mabd_redmax_pass_is_centered(r, link)) continue;
@@ -303,7 +321,7 @@ static mabd_status stage_back(mabd_redmax_pass* r, mabd_redmax_tangent start,
         g->z[k] = g->q[k] + g->v[k] / gamma;
     }
     MABD_TRY(solve_back(r));
-    mabd_redmax_split_rows(r);
+    if (!mabd_redmax_pass_is_plain(r)) mabd_redmax_split_rows(r);
     mabd_redmax_pull_rates(&r->s, g->z, g->v, g->a);
     if (r->s.by_rate) mabd_redmax_add_coupling_bars(&r->s, 1 / gamma, g->base_q);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
@@ -311,6 +329,7 @@ static mabd_status stage_back(mabd_redmax_pass* r, mabd_redmax_tangent start,
     }
     mabd_redmax_pass_centers_back(r, -1, g->z, start.q);
     mabd_redmax_parameter_products(g, &r->s, MABD_EQUATION_STEP, r->step->step, -1, g->z);
+    if (mabd_redmax_pass_is_plain(r)) return MABD_OK;
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         if (sim->freedoms[k].prescribed) pass_row(r, k, g->hold + k, begin, g->target);
     }

@@ -81,6 +81,7 @@ static mabd_status find_stages(mabd_redmax_pass* r, mabd_integrator method) {
         return MABD_OK;
     }
     mabd_redmax_pass_copy(r, sim->end_q, r->after.node.q);
+    if (mabd_redmax_pass_is_plain(r)) return MABD_OK;
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         const mabd_redmax_link* link = &sim->links[i];
         if (link->ball < 0) continue;
