@@ -90,7 +90,7 @@ static void print_run(const gradient_command* c) {
     char bytes[32];
     printf("memory    gradient %s\n",
            system_format_bytes((double)mabd_gradient_bytes(c->run.gradient), bytes, sizeof(bytes)));
-    printf("time      forward %.3f s, backward %.3f s, %lld steps taken twice\n",
+    printf("time      forward %.4g s, backward %.4g s, %lld steps taken twice\n",
            c->info.forward_seconds, c->info.backward_seconds, (long long)c->info.recomputed);
     if (c->info.non_smooth > 0) {
         printf("warning   the derivative is one-sided: %d steps changed a law or were halved\n",

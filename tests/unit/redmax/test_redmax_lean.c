@@ -3,6 +3,7 @@
 // factor.c, on every instruction set and number of threads.
 #include "base/isa.h"
 #include "formulation/redmax/redmax_lanes.h"
+#include "formulation/redmax/redmax_tangent.h"
 #include "support/redmax_case.h"
 #include "support/sanitized.h"
 
@@ -29,7 +30,8 @@ static redmax_case lean_case(uint64_t seed) {
 /// What the sweeps of a part compute.
 typedef struct results {
     mabd_real *r, *F, *x, *z;
-    int32_t freedoms, links;
+    mabd_real *v, *a, *up; // bars of rates, accelerations, variations
+    int32_t freedoms, links, bars;
 } results;
 
 static mabd_real* copy(const mabd_real* from, int32_t n) {
@@ -53,18 +55,25 @@ static results compute(redmax_case* c, bool lean) {
     cr_assert(eq(int, mabd_redmax_factor(&c->solve, w, &link), MABD_OK));
     mabd_redmax_apply(&c->solve, sim->r, sim->step);
     mabd_redmax_apply_transposed(&c->solve, sim->r, sim->trial);
-    const results out = {copy(sim->r, n),
-                         copy((mabd_real*)sim->F, 6 * part->link_count),
-                         copy(sim->step, n),
-                         copy(sim->trial, n),
-                         n,
-                         6 * part->link_count};
+    mabd_real *v = calloc((size_t)n, sizeof *v), *a = calloc((size_t)n, sizeof *a);
+    mabd_redmax_pull_rates(&c->solve, sim->trial, v, a);
+    const int32_t bars = MABD_VARIATION * part->link_count;
+    const results out = {.r = copy(sim->r, n),
+                         .F = copy((mabd_real*)sim->F, 6 * part->link_count),
+                         .x = copy(sim->step, n),
+                         .z = copy(sim->trial, n),
+                         .v = v,
+                         .a = a,
+                         .up = copy(sim->up, bars),
+                         .freedoms = n,
+                         .links = 6 * part->link_count,
+                         .bars = bars};
     part->structure.lean = true;
     return out;
 }
 
 static void free_results(results* r) {
-    free(r->r), free(r->F), free(r->x), free(r->z);
+    free(r->r), free(r->F), free(r->x), free(r->z), free(r->v), free(r->a), free(r->up);
 }
 
 static double difference(const mabd_real* a, const mabd_real* b, int32_t n) {
@@ -76,7 +85,7 @@ static double difference(const mabd_real* a, const mabd_real* b, int32_t n) {
 }
 
 Test(redmax_lean, its_sweeps_are_those_of_all_parts) {
-    double worst[4] = {0};
+    double worst[7] = {0};
     for (uint64_t seed = 0; seed < AMOUNT(60, 12); seed++) {
         redmax_case c = lean_case(seed);
         redmax_case_draw(&c, (mabd_real)GAMMA);
@@ -85,6 +94,9 @@ Test(redmax_lean, its_sweeps_are_those_of_all_parts) {
         worst[1] = fmax(worst[1], difference(own.F, other.F, own.links));
         worst[2] = fmax(worst[2], difference(own.x, other.x, own.freedoms));
         worst[3] = fmax(worst[3], difference(own.z, other.z, own.freedoms));
+        worst[4] = fmax(worst[4], difference(own.v, other.v, own.freedoms));
+        worst[5] = fmax(worst[5], difference(own.a, other.a, own.freedoms));
+        worst[6] = fmax(worst[6], difference(own.up, other.up, own.bars));
         free_results(&other), free_results(&own);
         redmax_case_free(&c);
     }
@@ -93,6 +105,8 @@ Test(redmax_lean, its_sweeps_are_those_of_all_parts) {
     cr_expect(lt(dbl, worst[1], 1e-13));
     cr_expect(lt(dbl, worst[2], 1e-11));
     cr_expect(lt(dbl, worst[3], 1e-11));
+    printf("bars of v %.1e, a %.1e, variations %.1e\n", worst[4], worst[5], worst[6]);
+    for (int i = 4; i < 7; i++) cr_expect(lt(dbl, worst[i], 1e-11), "%d", i);
 }
 
 Test(redmax_lean, has_the_same_bits_on_every_instruction_set) {
@@ -108,6 +122,8 @@ Test(redmax_lean, has_the_same_bits_on_every_instruction_set) {
             cr_expect(eq(int, memcmp(own.F, first.F, (size_t)own.links * sizeof *own.F), 0));
             cr_expect(eq(int, memcmp(own.x, first.x, (size_t)own.freedoms * sizeof *own.x), 0));
             cr_expect(eq(int, memcmp(own.z, first.z, (size_t)own.freedoms * sizeof *own.z), 0));
+            cr_expect(eq(int, memcmp(own.v, first.v, (size_t)own.freedoms * sizeof *own.v), 0));
+            cr_expect(eq(int, memcmp(own.up, first.up, (size_t)own.bars * sizeof *own.up), 0));
             free_results(&own);
         }
         free_results(&first);
@@ -139,7 +155,7 @@ Test(redmax_lean, turns_by_any_angle) {
 
 // A tree with several tasks and links between them and the ground.
 Test(redmax_lean, has_the_same_bits_for_any_number_of_threads) {
-    mabd_real* expected = NULL;
+    mabd_real *expected = NULL, *bars = NULL;
     for (int32_t threads = 1; threads <= 4; threads *= 2) {
         mabd_error error = {0};
         mabd_scene* scene = rig_scene(-9.81);
@@ -159,9 +175,18 @@ Test(redmax_lean, has_the_same_bits_for_any_number_of_threads) {
         const size_t bytes = (size_t)inside->freedom_count * sizeof(mabd_real);
         if (!expected) expected = copy(inside->now.q, inside->freedom_count);
         cr_expect(eq(int, memcmp(inside->now.q, expected, bytes), 0), "%d threads", (int)threads);
+        const mabd_redmax_solve solve = {.sim = sim->self, .part = &inside->parts[0]};
+        mabd_redmax_pull_rates(&solve, inside->now.q, inside->step, inside->trial);
+        if (!bars) bars = copy(inside->step, inside->freedom_count);
+        cr_expect(eq(int, memcmp(inside->step, bars, bytes), 0), "%d threads", (int)threads);
+        const int32_t variations = MABD_VARIATION * inside->link_count;
+        mabd_real* up = copy(inside->up, variations);
+        mabd_redmax_pull_back(&solve, inside->now.q, NULL);
+        cr_expect(lt(dbl, difference(up, inside->up, variations), 1e-11));
+        free(up);
         rig_destroy(sim, model);
     }
-    free(expected);
+    free(expected), free(bars);
 }
 
 // ---- lanes -------------------------------------------------------------------------------------
