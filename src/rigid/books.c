@@ -69,7 +69,7 @@ static bool has_stops(const mabd_model* m) {
 }
 
 mabd_energy_balance mabd_rigid_books_balance(const mabd_rigid_books* books, const mabd_model* model,
-                                             const mabd_measure* now) {
+                                             const mabd_measure* now, bool stops) {
     const mabd_rigid_works* w = &books->work;
     mabd_energy_balance b;
     b.kinetic = now->kinetic - books->start[0];
@@ -78,9 +78,10 @@ mabd_energy_balance mabd_rigid_books_balance(const mabd_rigid_books* books, cons
     b.elastic = 0;
     b.drives = w->drives, b.scripts = w->scripts, b.forces = w->forces;
     b.dampers = w->dampers, b.friction = w->friction, b.drag = w->drag;
-    b.impacts = has_stops(model) ? (mabd_real)NAN : 0;
+    const bool told = stops || !has_stops(model);
+    b.impacts = told ? w->impacts : (mabd_real)NAN;
     b.integrator = b.drives + b.scripts + b.forces - b.dampers - b.friction - b.drag -
-                   (b.kinetic + b.gravity + b.spring);
+                   (told ? w->impacts : 0) - (b.kinetic + b.gravity + b.spring);
     return b;
 }
 
@@ -200,6 +201,14 @@ void mabd_rigid_book_body(const mabd_rigid_step* s, int32_t body, mabd_rigid_wor
                                        mabd_rigid_wind(m, s->time, s->h, s->time + s->h));
     const mabd_vec3 v = mabd_v3_sub(mabd_v3_add(s0.v, s1.v), wind);
     work->drag += drag / 2 * mabd_v3_dot(v, mabd_v3_sub(s1.c, s0.c));
+}
+
+mabd_real mabd_rigid_weight_share(const mabd_rigid_step* s, int32_t body) {
+    const mabd_model* m = s->model;
+    const mabd_rigid_state s0 = s->state(s->self, body, false), s1 = s->state(s->self, body, true);
+    const mabd_vec3 more = mabd_v3_axpy(s->h, s0.v, mabd_v3_sub(s0.c, s1.c));
+    const mabd_real mass = m->classes[m->body_class[body]].material.mass;
+    return mass / 2 * mabd_v3_dot(mabd_v3_load(m->gravity), more);
 }
 
 // ---- axes --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 
 /// Works since the start [J]: done by drives, scripts and forces, taken by the others.
 typedef struct mabd_rigid_works {
-    mabd_real drives, scripts, forces, dampers, friction, drag;
+    mabd_real drives, scripts, forces, dampers, friction, drag, impacts;
 } mabd_rigid_works;
 
 typedef struct mabd_rigid_books {
@@ -21,10 +21,10 @@ void mabd_rigid_books_open(mabd_rigid_books* books, const mabd_measure* start);
 /// A state was set from outside: its energies are no change.
 void mabd_rigid_books_carry(mabd_rigid_books* books, const mabd_measure* before,
                             const mabd_measure* after);
-/// Return the energy balance. Impacts are not told apart from the integrator: NaN if axes have
-/// stops.
+/// Return the energy balance. stops: impacts at stops are booked; else all impacts are NaN, and
+/// lie in the integrator, if axes have stops.
 mabd_energy_balance mabd_rigid_books_balance(const mabd_rigid_books* books, const mabd_model* model,
-                                             const mabd_measure* now);
+                                             const mabd_measure* now, bool stops);
 
 /// Return the state of a body before or after the step; body_count is the world.
 typedef mabd_rigid_state mabd_rigid_state_reader(const void* self, int32_t body, bool after);
@@ -65,6 +65,9 @@ bool mabd_rigid_has_script(const mabd_model* model, int32_t joint);
 
 /// Book forces, drag and applied forces on a body.
 void mabd_rigid_book_body(const mabd_rigid_step* step, int32_t body, mabd_rigid_works* work);
+/// Return m g . (h v0 - dt)/2 [J] of a body with the velocity v0 before the step and the
+/// displacement dt in it: what implicit Euler gives its speed beyond the work of its weight.
+mabd_real mabd_rigid_weight_share(const mabd_rigid_step* step, int32_t body);
 /// Return the work of motor r of a joint on its coordinate [J].
 mabd_real mabd_rigid_motor_work(const mabd_rigid_step* step, int32_t joint, int32_t r);
 /// Book the controls and motors of a joint.

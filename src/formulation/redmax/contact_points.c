@@ -34,6 +34,7 @@ static void lay_out(mabd_redmax_contacts* c, mabd_arena* arena) {
     c->to = mabd_arena_take(arena, 12 * bodies, sizeof *c->to);
     c->velocity = mabd_arena_take(arena, 2 * bodies, sizeof *c->velocity);
     c->touches = mabd_arena_take(arena, (size_t)c->part_count, sizeof *c->touches);
+    c->weighed = mabd_arena_take(arena, bodies, sizeof *c->weighed);
 }
 
 mabd_status mabd_redmax_contacts_create(const mabd_model* model, mabd_real h, int32_t part_count,
@@ -84,8 +85,7 @@ static mabd_vec3 point_of(const mabd_real* pose, mabd_vec3 X) {
     return mabd_v3_add(mabd_m3_mul(mabd_m3_load(pose), X), mabd_v3_load(pose + 9));
 }
 
-// Velocity of a point of a body at the start of the step.
-static mabd_vec3 start_velocity(const mabd_redmax_contacts* c, int32_t body, mabd_vec3 X) {
+mabd_vec3 mabd_redmax_start_velocity(const mabd_redmax_contacts* c, int32_t body, mabd_vec3 X) {
     const mabd_vec3 arm = mabd_m3_mul(mabd_m3_load(c->from + 12 * (size_t)body), X);
     return mabd_v3_add(c->velocity[2 * body], mabd_v3_cross(c->velocity[2 * body + 1], arm));
 }
@@ -99,8 +99,8 @@ static void set_rest(const mabd_redmax_contacts* c, const mabd_collide_motion* m
     const mabd_real limited = u - PUSH_SPEED * h;
     p->rest[0] = at->distance > limited ? at->distance : limited;
     p->rest[1] = mabd_v3_dot(p->axis[1], way), p->rest[2] = mabd_v3_dot(p->axis[2], way);
-    const mabd_vec3 v =
-        mabd_v3_sub(start_velocity(c, pair->b, at->Xb), start_velocity(c, pair->a, at->Xa));
+    const mabd_vec3 v = mabd_v3_sub(mabd_redmax_start_velocity(c, pair->b, at->Xb),
+                                    mabd_redmax_start_velocity(c, pair->a, at->Xa));
     const mabd_real approach = -mabd_v3_dot(p->axis[0], v);
     const mabd_real g = mabd_v3_norm(mabd_v3_load(c->model->gravity));
     const bool hits = start < h * approach && approach > 2 * g * h; // else it comes to rest

@@ -123,7 +123,7 @@ mabd_measure mabd_maximal_measure(const void* self) {
 mabd_energy_balance mabd_maximal_energy_balance(const void* self) {
     const mabd_maximal_sim* sim = self;
     const mabd_measure now = mabd_maximal_measure(self);
-    return mabd_rigid_books_balance(&sim->books, sim->model, &now);
+    return mabd_rigid_books_balance(&sim->books, sim->model, &now, false);
 }
 
 // State of a body before or after the step that is booked.
@@ -166,6 +166,7 @@ void mabd_maximal_book_step(mabd_maximal_sim* sim, mabd_real time) {
                                   .state = state_at,
                                   .self = sim};
     for (int32_t i = 0; i < sim->model->joint_count; i++) book_joint(sim, &step, i);
+    if (sim->contacts) mabd_redmax_book_contacts(sim->contacts, &step, &sim->books.work);
     if (!mabd_rigid_books_bodies(&step)) return;
     for (int32_t i = 0; i < sim->model->body_count; i++) {
         mabd_rigid_book_body(&step, i, &sim->books.work);

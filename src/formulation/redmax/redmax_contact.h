@@ -36,6 +36,7 @@ typedef struct mabd_redmax_contacts {
     mabd_real *from, *to;     // (bodies x 12) poses at the ends of the step
     mabd_vec3* velocity;      // (bodies x 2) of centres and angular, world, at its start
     bool* touches;            // (parts) has contact points in this step
+    bool* weighed;            // (bodies) in the books of a step
     mabd_real kinetic;        // larger of the energies at both ends without contacts [J]
     void* memory;
     size_t memory_size;
@@ -80,6 +81,11 @@ mabd_status mabd_redmax_contact_forces(mabd_redmax_contacts* c,
 mabd_spatial mabd_redmax_contact_wrench(const mabd_redmax_contact* contact, int side);
 /// Report points, contacts and the deepest overlap of the step.
 void mabd_redmax_count_contacts(const mabd_redmax_contacts* c, mabd_step_info* info);
+/// Return the velocity of a point of a body at the start of the step. X: in its principal frame.
+mabd_vec3 mabd_redmax_start_velocity(const mabd_redmax_contacts* c, int32_t body, mabd_vec3 X);
+/// Book the works of all points in a step that succeeded (contact_works.c).
+void mabd_redmax_book_contacts(mabd_redmax_contacts* c, const mabd_rigid_step* step,
+                               mabd_rigid_works* work);
 /// Entry get_contacts of the table. body: the state of a body of `self`; c may be null.
 int32_t mabd_redmax_list_contacts(const mabd_redmax_contacts* c,
                                   mabd_rigid_state (*body)(const void* self, int32_t body),

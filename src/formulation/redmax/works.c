@@ -13,6 +13,7 @@
 #include "formulation/redmax/redmax_works.h"
 
 #include "formulation/redmax/redmax_axes.h"
+#include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_pins.h"
 
 #include <math.h>
@@ -209,7 +210,8 @@ void mabd_redmax_book_step(mabd_redmax_sim* sim) {
                                   .self = sim};
     const bool bodies = mabd_rigid_books_bodies(&step);
     const bool points = sim->model->spring_count + sim->model->ground_count > 0;
-    if (!bodies && !points && !mabd_rigid_books_joints(sim->model)) return;
+    const bool touch = sim->contacts && sim->contacts->points.count > 0;
+    if (!bodies && !points && !touch && !mabd_rigid_books_joints(sim->model)) return;
     read_before(sim);
     book_points(sim, false);
     sim->time += sim->def.h; // of scripts, for the states after the step
@@ -225,6 +227,7 @@ void mabd_redmax_book_step(mabd_redmax_sim* sim) {
             sim->books.work.scripts += work_through(sim, link);
         }
     }
+    if (touch) mabd_redmax_book_contacts(sim->contacts, &step, &sim->books.work);
     for (int32_t i = 0; bodies && i < sim->model->body_count; i++) {
         mabd_rigid_book_body(&step, i, &sim->books.work);
     }
