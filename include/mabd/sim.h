@@ -393,6 +393,37 @@ typedef struct mabd_dual_line {
 /// Most lines of a mabd_sim_plan.
 #define MABD_PLAN_MAX_LINES 32
 
+/// Joints of a tree with the same string of primitives, from body a to body b: Tx, Ty, Tz a slide
+/// along an axis, Rx, Ry, Rz a turn about it, Hx, Hy, Hz a helix (n for another axis), T three
+/// slides, B a ball, C a curve, S a surface, - nothing that moves.
+typedef struct mabd_string_line {
+    const char* name;    // of the joint type; "no joint" of a free body, "node", "script"
+    char primitives[64]; // such as "Tx Rx"
+    int32_t count;       // joints, or bodies without one
+    int32_t reversed;    // of them: the tree goes from body b to body a
+    int32_t freedoms;    // of one of them
+} mabd_string_line;
+
+/// Joints of one type that a tree cuts.
+typedef struct mabd_cut_line {
+    int32_t joints, rows; // held by rows of their own
+    int32_t welds,
+        weld_rows; // that stay in the tree, a body of theirs being cut and welded instead
+} mabd_cut_line;
+
+/// The tree of a formulation with joint coordinates.
+typedef struct mabd_tree_plan {
+    int32_t links; // 0: the formulation has no tree
+    int32_t freedoms;
+    int32_t coupling_rows;
+    int32_t border;         // unknowns beside the freedoms: rows, and changes of their forces
+                            // and of those of springs
+    int32_t line_count;     // lines in use
+    int32_t lines_left_out; // joints with strings beyond the last line
+    mabd_string_line lines[MABD_PLAN_MAX_LINES]; // in the order of the tree
+    mabd_cut_line cuts[MABD_JOINT_TYPE_COUNT];
+} mabd_tree_plan;
+
 /// Memory and solvers of a simulation that is not created yet.
 typedef struct mabd_sim_plan {
     mabd_sim_def def;                // resolved: no integrator auto, no max_iterations 0
@@ -407,6 +438,7 @@ typedef struct mabd_sim_plan {
     mabd_dual_line lines[MABD_PLAN_MAX_LINES]; // in the order of the components; components
                                                // without rows have none
     char solvers[MABD_COMPONENT_COUNT][64];    // of each class, "block" or "block, pcg"; "" = none
+    mabd_tree_plan tree;
 } mabd_sim_plan;
 /// Compute the memory and the solvers of a simulation of `model` by `def`, without creating it.
 /// Analyses each pattern of component symbolically once and leaves the analysis in the model: the

@@ -10,6 +10,7 @@
 #include "cli/run_warnings.h"
 #include "cli/summary.h"
 #include "cli/system.h"
+#include "cli/tree_table.h"
 
 #include <string.h>
 
@@ -181,6 +182,7 @@ static void print_info(const loaded_scene* loaded, const plan_table* plan,
             system_format_bytes((double)info->bytes_model, model, sizeof(model)),
             system_format_bytes((double)loaded->plan.bytes_sim, sim, sizeof(sim)));
     summary_print_memory(loaded->plan.bytes, info->bodies, out);
+    tree_table_print(&loaded->plan, out);
     double h = mabd_model_suggested_h(loaded->model);
     double duration = mabd_model_suggested_duration(loaded->model);
     if (h > 0) fprintf(out, "suggested h   %g s\n", h);
@@ -266,6 +268,7 @@ static json_t* build_json(const loaded_scene* loaded, const plan_table* plan, js
     json_object_set(root, "params", loaded->params);
     if (plan) json_object_set_new(root, "plan", plan_json(loaded->model, plan));
     summary_set_memory(root, "memory_bytes", loaded->plan.bytes);
+    tree_table_add_json(&loaded->plan, root);
     if (warnings) json_object_set(root, "warnings", warnings);
     return root;
 }

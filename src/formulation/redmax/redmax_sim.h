@@ -20,6 +20,9 @@ void mabd_redmax_release(mabd_redmax_sim* sim);
 /// Write the bytes of state, workspace and factors into bytes (MABD_MEMORY_COUNT) (layout.c).
 void mabd_redmax_memory(const mabd_redmax_sim* sim, size_t* bytes);
 
+/// Describe strings and cut joints; sim needs no state, *tree is zero (plan.c).
+void mabd_redmax_describe(const mabd_redmax_sim* sim, mabd_tree_plan* tree);
+
 /// Set the laws' forces and the wind of a solve at its time, into s->force, motor and wind
 /// (inputs.c).
 void mabd_redmax_set_inputs(mabd_redmax_solve* s);

@@ -59,6 +59,7 @@ static mabd_status plan(const mabd_model* model, const mabd_sim_def* def, mabd_s
     MABD_TRY(mabd_rigid_make(&object, &given, &made, error));
     mabd_redmax_sim* sim = made;
     mabd_redmax_memory(sim, plan_out->bytes);
+    mabd_redmax_describe(sim, &plan_out->tree);
     for (int32_t i = 0; i < model->plan->component_count; i++) {
         const mabd_component kind = model->plan->components[i].kind;
         snprintf(plan_out->solvers[kind], sizeof plan_out->solvers[kind], "tree");
