@@ -187,7 +187,7 @@ Test(redmax_joints, composite_with_an_offset_is_a_massless_link) {
 }
 
 // A slide and an upright hinge, each with a place of its own, hold a body at rest: the wrench on b
-// at the anchor behind all parts is f = +-m g, (c - anchor) x f, from whichever body the tree comes.
+// at the anchor behind all parts is f = +-m g, (c - anchor) x f, by a tree from either body.
 static void expect_held(const char* bodies, double sign) {
     char text[600];
     snprintf(text, sizeof text,

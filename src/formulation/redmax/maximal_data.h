@@ -45,7 +45,9 @@ typedef struct mabd_maximal_node {
 /// Report of the step of one component.
 typedef struct mabd_maximal_report {
     mabd_status status;
-    int32_t slot; // of a failed factorisation
+    int32_t slot;       // of a failed factorisation, -1 = the motion of a body
+    int32_t body;       // if slot < 0
+    const char* reason; // of a failure
     double seconds[MABD_MAXIMAL_STAGE_COUNT];
 } mabd_maximal_report;
 

@@ -80,15 +80,25 @@ void mabd_maximal_move(mabd_maximal_sim* sim, int32_t component) {
     }
 }
 
-// True if the bodies of a component are at finite poses.
-static bool is_finite(const mabd_maximal_sim* sim, int32_t component) {
+static bool is_finite(const mabd_maximal_body* b) {
+    return isfinite(mabd_v3_dot(b->c, b->c) + mabd_sp_dot(b->V, b->V) + b->q.w);
+}
+
+// The motion of a component is finite, and no body turns too far by the acceleration of the step:
+// loads and rows are those of the pose before it.
+static void check_motion(const mabd_maximal_sim* sim, int32_t component) {
     const mabd_plan_component* c = &sim->plan->components[component];
+    mabd_maximal_report* report = &sim->reports[component];
     for (int32_t i = c->body_first; i < c->body_first + c->body_count; i++) {
-        const mabd_maximal_body* b = &sim->next.body[sim->plan->component_bodies[i]];
-        const mabd_real sum = mabd_v3_dot(b->c, b->c) + mabd_sp_dot(b->V, b->V) + b->q.w;
-        if (!isfinite(sum)) return false;
+        const int32_t body = sim->plan->component_bodies[i];
+        const mabd_maximal_body *from = &sim->now.body[body], *to = &sim->next.body[body];
+        const mabd_real turn = sim->def.h * mabd_v3_norm(mabd_v3_sub(to->V.w, from->V.w));
+        const bool finite = is_finite(to);
+        if (finite && turn <= MABD_REDMAX_EXPLICIT_TURN) continue;
+        report->status = MABD_ERR_DIVERGED, report->slot = -1, report->body = body;
+        report->reason = finite ? MABD_REDMAX_EXPLICIT_REASON : "the motion is not finite at";
+        return;
     }
-    return true;
 }
 
 static void step_component(void* context, int32_t component, int32_t thread) {
@@ -109,34 +119,35 @@ static void step_component(void* context, int32_t component, int32_t thread) {
         mabd_rigid_mobility_assemble(&K, component);
         report->status =
             sim->ops[component]->factor(sim->solvers[component], &system, &report->slot);
-        if (report->status != MABD_OK) return;
+        if (report->status != MABD_OK) {
+            report->reason = "the rows have no solution at";
+            return;
+        }
     }
     report->seconds[MABD_MAXIMAL_FACTOR] = mabd_clock() - clock;
     clock = mabd_clock();
     mabd_maximal_move(sim, component);
     report->seconds[MABD_MAXIMAL_SOLVE] = mabd_clock() - clock;
-    if (!is_finite(sim, component)) report->status = MABD_ERR_DIVERGED, report->slot = -1;
+    check_motion(sim, component);
 }
 
 // ---- the step ----------------------------------------------------------------------------------
 
 static mabd_status report_failure(const mabd_maximal_sim* sim, int32_t component, mabd_real time,
                                   mabd_error* error) {
-    const mabd_plan* plan = sim->plan;
-    const mabd_plan_component* c = &plan->components[component];
+    const mabd_plan_component* c = &sim->plan->components[component];
     const mabd_maximal_report* r = &sim->reports[component];
-    const int32_t owner = r->slot < 0 ? -1 - plan->component_bodies[c->body_first]
-                                      : plan->slot_joint[c->slot_first + r->slot];
+    const bool moves = r->slot < 0;
+    const int32_t joint = moves ? -1 : sim->plan->slot_joint[c->slot_first + r->slot];
+    const int32_t body = moves ? r->body : joint < 0 ? -1 - joint : -1;
     char label[160];
-    if (owner >= 0) {
-        mabd_model_joint_label(sim->model, owner, label, sizeof label);
+    if (body < 0) {
+        mabd_model_joint_label(sim->model, joint, label, sizeof label);
     } else {
-        mabd_model_body_label(sim->model, -1 - owner, label, sizeof label);
+        mabd_model_body_label(sim->model, body, label, sizeof label);
     }
-    return mabd_fail_at(error, r->status, owner < 0 ? -1 - owner : -1, owner < 0 ? -1 : owner, time,
-                        "%s %s (t = %g s)",
-                        r->slot < 0 ? "the step diverges at" : "the rows have no solution at",
-                        label, (double)time);
+    return mabd_fail_at(error, r->status, body, body < 0 ? joint : -1, time, "%s %s (t = %g s)",
+                        r->reason, label, (double)time);
 }
 
 static void measure_rows(const mabd_maximal_sim* sim, mabd_step_info* info) {

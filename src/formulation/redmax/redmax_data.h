@@ -38,6 +38,14 @@
 #include "rigid/frames.h"
 #include "rigid/inputs.h"
 
+/// Turn by the acceleration of one step above which an explicit method has diverged [rad]. It takes
+/// forces and rows at the pose before the step; a quarter of a turn further they point elsewhere.
+/// Steady turning has no limit.
+#define MABD_REDMAX_EXPLICIT_TURN (MABD_PI / 2)
+/// What such a failure says, before the label of the joint or body.
+#define MABD_REDMAX_EXPLICIT_REASON                                                                \
+    "the step diverges: its acceleration turns by more than a quarter of a turn at"
+
 /// Names of the timed stages.
 #define MABD_REDMAX_STAGE_LIST(X)                                                                  \
     X(STEP, "step") /* everything but the three below */                                           \
@@ -200,6 +208,7 @@ typedef struct mabd_redmax_report {
     const char* reason;
     int32_t iterations, line_searches, retries, substeps, guarded, chart_switches;
     bool converged;
+    bool unstable; // an explicit method has diverged: a shorter step now would hide it
     double seconds[MABD_REDMAX_STAGE_COUNT];
 } mabd_redmax_report;
 

@@ -429,7 +429,7 @@ mabd_status mabd_redmax_divide(mabd_redmax_solve* s, mabd_real time) {
             done += size;
             s->report->substeps++;
             if (2 * size < units && done % (2 * size) == 0) size *= 2;
-        } else if (size == 1) {
+        } else if (size == 1 || s->report->unstable) {
             return status;
         } else {
             s->report->retries++;
@@ -512,7 +512,8 @@ void mabd_redmax_step_part(mabd_redmax_sim* sim, int32_t index) {
     part->taken = method, part->divided = part->impact = part->rough = false;
     report->status = advance_once(&s, method, time);
     const bool failed = report->status == MABD_ERR_SINGULAR || report->status == MABD_ERR_DIVERGED;
-    const bool halve = failed && own != MABD_INTEGRATOR_RK45; // which divides the step itself
+    const bool divides = own == MABD_INTEGRATOR_RK45; // the step itself
+    const bool halve = failed && !divides && !report->unstable;
     part->history_after = true;
     if (halve && sim->def.max_halvings > 0) {
         s.watches = false;
