@@ -33,8 +33,8 @@
 // Motors count as rows with f = M; dampers and armatures of rotation vectors by their torque on s
 // and the turn of s.
 //
-// A servo with gains is a drive, not a spring: its energy is in no account. Impacts at stops are
-// not told apart from the integrator.
+// A servo with gains is a drive, not a spring: its energy is in no account. Stops are booked by
+// redmax alone (stop_work).
 
 #include "rigid/books.h"
 
@@ -316,6 +316,17 @@ mabd_real mabd_rigid_motor_work(const mabd_rigid_step* s, int32_t joint, int32_t
     return motor_mean(s, joint, r) * (x[1] - x[0]);
 }
 
+// Work that the stop of a control takes by implicit Euler, which changes the kinetic energy by
+// `mean`: all but what is booked of the others. Its rate at the end is dx/h, before impulses.
+static mabd_real stop_work(const mabd_rigid_step* s, const mabd_rigid_joint_step* own, int32_t r,
+                           const axis_work* w, mabd_real drive) {
+    const mabd_real *x0 = own->x[0] + 2 * r, *x1 = own->x[1] + 2 * r;
+    const mabd_real rate = (x1[0] - x0[0]) / s->h;
+    const mabd_real armature = set_of(s->model, own->joint)->control[r].armature;
+    const mabd_real moved = armature * (rate * rate - x0[1] * x0[1]) / 2;
+    return drive - w->damper - w->friction - w->spring - moved - own->mean[r];
+}
+
 void mabd_rigid_book_joint(const mabd_rigid_step* s, const mabd_rigid_joint_step* own,
                            mabd_rigid_works* work) {
     const mabd_row_set* set = set_of(s->model, own->joint);
@@ -327,14 +338,15 @@ void mabd_rigid_book_joint(const mabd_rigid_step* s, const mabd_rigid_joint_step
         const mabd_real turned = turns ? mabd_v3_get(y, set->control_row[r].axis) : dx;
         const axis_work w = work_of(s, own, r, turned);
         work->dampers += w.damper, work->friction += w.friction;
-        if (!held) {
-            work->drives += w.drive;
-        } else if (own->stop[r] != 0) {
-            work->drives += pushed_force(s, own, r) * dx;
-        } else {
-            work->drives += own->through[r] + w.friction + w.spring;
-            if (!turns || own->turns_in) work->drives += w.damper + w.armature;
+        mabd_real drive = w.drive;
+        if (held && own->stop[r] != 0) {
+            drive = pushed_force(s, own, r) * dx;
+        } else if (held) {
+            drive = own->through[r] + w.friction + w.spring;
+            if (!turns || own->turns_in) drive += w.damper + w.armature;
         }
+        work->drives += drive;
+        if (own->ends[r]) work->impacts += stop_work(s, own, r, &w, drive);
     }
     for (int32_t r = 0; r < set->motor_count; r++)
         work->drives += mabd_rigid_motor_work(s, own->joint, r);

@@ -49,6 +49,10 @@ typedef struct mabd_rigid_joint_step {
     const mabd_real* friction;
     bool turns_in;                    // `through` includes dampers and armature of rotation vectors
     int8_t stop[MABD_JOINT_MAX_ROWS]; // stop that a control is at after the step, 0 = none
+    /// True if a stop ended the rate of a control in a step by implicit Euler. Then `mean` is the
+    /// work of the force of `through`, and of the stop, on the mean of the rates of both ends [J].
+    bool ends[MABD_JOINT_MAX_ROWS];
+    mabd_real mean[MABD_JOINT_MAX_ROWS];
 } mabd_rigid_joint_step;
 
 /// True if forces, wind or drag act on some body in a step.

@@ -3,6 +3,7 @@
 // Steps with contacts go by implicit Euler, of first order; what impacts take is the energy of the
 // speed they meet.
 
+#include "support/axis_rig.h"
 #include "support/balance_rig.h"
 #include "support/contact_rig.h"
 
@@ -133,6 +134,74 @@ Test(redmax_impacts, a_script_that_lifts_by_contact_does_the_work) {
                (double)b.integrator);
         cr_expect(fabs((double)b.scripts - work) < 0.6 * h * work);
         cr_expect(fabs((double)b.integrator) < 0.6 * h * work && fabs((double)b.impacts) < 1e-6);
+    }
+    mabd_model_destroy(model);
+}
+
+// ---- stops -------------------------------------------------------------------------------------
+
+// A rod of 1 m and 10 kg falls from the horizontal by 0.7 rad to its stop: all of m g L/2 sin(0.7).
+// Its way is of second order, its last step and the impact by Euler: bdf2 and sdirk2 as Euler.
+Test(redmax_impacts, the_stop_of_a_pendulum_takes_the_energy_of_its_fall) {
+    mabd_model* model = rig_text_model(
+        "{\"gravity\": [0, 0, -9.81], \"bodies\": [{\"name\": \"b\", \"shape\": \"box\", \"size\": "
+        "[1, 0.1, 0.1], \"position\": [0.5, 0, 0], \"mass\": 10}], \"joints\": [{\"type\": "
+        "\"hinge\", "
+        "\"b\": \"b\", \"anchor\": [0, 0, 0], \"axis\": [0, 1, 0], \"axes\": {\"rx\": {\"upper\": "
+        "0.7}}}]}");
+    const double fall = 10 * 9.81 * 0.5 * sin(0.7);
+    for (size_t k = 0; k < 2; k++) {
+        double errors[4];
+        for (int i = 0; i < 4; i++) {
+            const mabd_energy_balance b =
+                run(model, modes[k].integrator, MABD_COORDINATES_REDUCED, ldexp(0.01, -i), 1);
+            errors[i] = fmax(fabs((double)b.impacts - fall), fabs((double)b.integrator)) / fall;
+            cr_expect(b.drives == 0 && b.dampers == 0 && b.friction == 0);
+        }
+        rig_order("stop of a pendulum", 0.01, 4, errors);
+        cr_expect(errors[0] < 5e-3 && errors[3] < 0.25 * errors[0]);
+    }
+    mabd_model_destroy(model);
+}
+
+// 1 kg at 2 m/s against a stop, with an armature of 0.5 kg, without gravity: 3 J however the steps
+// divide the distance. Euler alone takes the impact in two steps.
+Test(redmax_impacts, a_stop_takes_the_energy_of_a_speed_at_any_distance) {
+    const mabd_integrator integrators[] = {MABD_INTEGRATOR_BDF2, MABD_INTEGRATOR_SDIRK2,
+                                           MABD_INTEGRATOR_EULER};
+    for (int i = 0; i < 6; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "{\"gravity\": [0, 0, 0], \"bodies\": [{\"name\": \"b\", \"shape\": \"box\", "
+                 "\"size\": [0.1, 0.1, 0.1], \"mass\": 1, \"velocity\": [2, 0, 0]}], \"joints\": "
+                 "[{\"type\": \"prismatic\", \"b\": \"b\", \"axis\": [1, 0, 0], \"axes\": {\"tx\": "
+                 "{\"upper\": %g, \"armature\": 0.5}}}]}",
+                 0.1 + 0.0043 * i);
+        mabd_model* model = rig_text_model(text);
+        const mabd_energy_balance b =
+            run(model, integrators[i % 3], MABD_COORDINATES_REDUCED, 0.01, 0.2);
+        cr_expect(fabs((double)b.impacts - 3) < 1e-9, "%.9g J", (double)b.impacts);
+        cr_expect(fabs((double)b.integrator) < 1e-9, "%.3g J", (double)b.integrator);
+        mabd_model_destroy(model);
+    }
+}
+
+// A slide of 10 kg with a drive of 2 m/s and at most 500 N: 500 N over 0.04 m are 20 J, and the
+// stop at 0.5 m takes them.
+Test(redmax_impacts, the_stop_of_a_drive_takes_the_work_of_the_drive) {
+    mabd_axis_def axis = {.limited = true, .lower = -1, .upper = 0.5};
+    axis.max_force = 500;
+    axis.motor_velocity = mabd_signal_constant(2);
+    const axis_case c = {.axis = axis, .slide = true};
+    mabd_model* model = axis_model(&c);
+    for (size_t k = 0; k < 2; k++) {
+        const mabd_energy_balance b =
+            run(model, modes[k].integrator, MABD_COORDINATES_REDUCED, 0.002, 0.6);
+        printf("drive against a stop: drives %.6g, impacts %.6g of 20 J, integrator %.2e J\n",
+               (double)b.drives, (double)b.impacts, (double)b.integrator);
+        cr_expect(fabs((double)b.drives - 20) < 0.02 * 20);
+        cr_expect(fabs((double)b.impacts - 20) < 0.01 * 20);
+        cr_expect(fabs((double)b.integrator) < 0.02 * 20);
     }
     mabd_model_destroy(model);
 }

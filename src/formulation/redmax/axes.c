@@ -408,6 +408,14 @@ bool mabd_redmax_meets_stop(const mabd_redmax_sim* sim, const mabd_redmax_part* 
     return false;
 }
 
+bool mabd_redmax_stop_ends(const mabd_redmax_sim* sim, int32_t law) {
+    const mabd_axis_branch branch = sim->branch[law];
+    mabd_real x[2];
+    if (branch.stop == 0) return false;
+    state_of(sim, &sim->laws[law], &sim->last, x);
+    return (mabd_real)branch.stop * sim->def.h * x[1] > least_way(sim);
+}
+
 bool mabd_redmax_changed_branch(const mabd_redmax_solve* s) {
     const mabd_redmax_sim* sim = s->sim;
     const int32_t end = s->part->law_first + s->part->law_count;
@@ -501,25 +509,44 @@ static void set_impact(const mabd_redmax_solve* s, const mabd_redmax_node* node)
     }
 }
 
+// Impulse on the axis of a law; y: impulses on freedoms.
+static mabd_real impulse_of(const mabd_redmax_solve* s, const mabd_redmax_law* law,
+                            const mabd_real* y) {
+    const mabd_redmax_sim* sim = s->sim;
+    const int32_t first = sim->links[freedom_of(sim, law)->link].first;
+    mabd_mat3 rows;
+    if (!is_ball(sim, law)) return y[law->freedom];
+    coordinate_of(s, law, &rows);
+    return mabd_v3_get(mabd_redmax_ball_forces(rows, mabd_v3_load(y + first)), own_of(sim, law));
+}
+
 // Let go of stops that would pull; y: impulses. True if there are some.
 static bool release_pulling(const mabd_redmax_solve* s, const mabd_real* y) {
     mabd_redmax_sim* sim = s->sim;
     bool found = false;
     for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
         mabd_redmax_law* law = &sim->laws[i];
-        const int32_t first = sim->links[freedom_of(sim, law)->link].first;
-        mabd_real impulse = y[law->freedom];
         if (law->search.found.stop == 0) continue;
-        if (is_ball(sim, law)) {
-            mabd_mat3 rows;
-            coordinate_of(s, law, &rows);
-            impulse = mabd_v3_get(mabd_redmax_ball_forces(rows, mabd_v3_load(y + first)),
-                                  own_of(sim, law));
-        }
-        if (!((mabd_real)law->search.found.stop * impulse > 0)) continue;
+        if (!((mabd_real)law->search.found.stop * impulse_of(s, law, y) > 0)) continue;
         law->search.found.stop = 0, found = true;
     }
     return found;
+}
+
+// Work that the impulses y of stops take: on the mean of the rates before, at a node, and after, 0.
+static mabd_real stopped_work(const mabd_redmax_solve* s, const mabd_redmax_node* node,
+                              const mabd_real* y) {
+    const mabd_redmax_sim* sim = s->sim;
+    mabd_real sum = 0;
+    for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
+        const mabd_redmax_law* law = &sim->laws[i];
+        mabd_real x[2];
+        if (law->search.found.stop == 0) continue;
+        state_of(sim, law, node, x);
+        const mabd_real own = is_ball(sim, law) ? 0 : freedom_of(sim, law)->I; // y has it of balls
+        sum -= (impulse_of(s, law, y) - own * x[1]) * x[1] / 2;
+    }
+    return sum;
 }
 
 // Solve for the change of the rates, after which loops are closed in rates too.
@@ -558,6 +585,7 @@ bool mabd_redmax_take_impacts(const mabd_redmax_solve* own, mabd_redmax_node* no
         mabd_redmax_multiply_forces(&s, mass, sim->step, sim->reaction);
         if (s.part->row_count > 0) mabd_redmax_subtract_border(&s, true, sim->reaction);
     } while (release_pulling(&s, sim->reaction));
+    s.part->stopped = stopped_work(&s, node, sim->reaction);
     const int32_t end = s.part->freedom_first + s.part->freedom_count;
     for (int32_t k = s.part->freedom_first; k < end; k++) node->v[k] += sim->step[k];
     return true;

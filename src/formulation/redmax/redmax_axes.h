@@ -36,11 +36,13 @@ bool mabd_redmax_changed_branch(const mabd_redmax_solve* s);
 /// True if a step whose branches before it are not known sets a rate: that of a drive or rigid
 /// servo without limit, which the state does not have.
 bool mabd_redmax_starts_drive(const mabd_redmax_solve* s);
+/// True if the step from sim->last to sim->now ended a rate of a law into its stop.
+bool mabd_redmax_stop_ends(const mabd_redmax_sim* sim, int32_t law);
 /// Keep the branches of a step that succeeded.
 void mabd_redmax_keep_branches(mabd_redmax_sim* sim);
 /// Take the rates across stops and unlimited drives away by impulses: the rates of `node`, at the
 /// time of s, after an impact without rebound. sim->step gets their changes, freedoms and laws say
-/// which axes are held. False: the rates stay.
+/// which axes are held, and its part the work that stops take. False: the rates stay.
 bool mabd_redmax_take_impacts(const mabd_redmax_solve* s, mabd_redmax_node* node);
 /// Power of drives without limit at the end of the last solve [W].
 mabd_real mabd_redmax_law_power(const mabd_redmax_solve* s);

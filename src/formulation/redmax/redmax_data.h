@@ -135,6 +135,7 @@ typedef struct mabd_redmax_law {
     mabd_axis_search search;
     mabd_real drive; // target of its drive or rigid servo at the time of a solve
     mabd_real x_b;   // history of the coordinate of a ball: theta' = (theta - x_b)/gamma
+    bool ends;       // its stop ended its rate in the step that is booked
     mabd_real yield; // bound of the compliance of the single coordinate over gamma^2
 } mabd_redmax_law;
 
@@ -190,6 +191,7 @@ typedef struct mabd_redmax_part {
     mabd_integrator taken; // method of the last step
     bool divided;          // the last step was taken in parts
     bool impact;           // and ended with impulses
+    mabd_real stopped;     // work that stops took by these [J]
     bool rough;            // the law of an axis changed its branch in it, or is where two meet
     mabd_real peak_after;
 } mabd_redmax_part;

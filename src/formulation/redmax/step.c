@@ -509,6 +509,7 @@ void mabd_redmax_step_part(mabd_redmax_sim* sim, int32_t index) {
     bool smooth = !lawful || method != MABD_INTEGRATOR_EULER;
     s.watches = lawful && smooth;
     part->peak_after = part->peak;
+    part->stopped = 0;
     part->taken = method, part->divided = part->impact = part->rough = false;
     report->status = advance_once(&s, method, time);
     const bool failed = report->status == MABD_ERR_SINGULAR || report->status == MABD_ERR_DIVERGED;

@@ -105,20 +105,32 @@ static mabd_rigid_state state_at(const void* self, int32_t body, bool after) {
     return after ? mabd_redmax_body(sim, body) : sim->before[body];
 }
 
-// Work through the freedoms of a link, motors included.
-static mabd_real work_through(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
-    mabd_real dq[3] = {0, 0, 0}, work = 0;
-    if (link->kind == MABD_PRIMITIVE_BALL) {
-        const size_t at = 4 * (size_t)link->ball;
-        const mabd_quat turn = mabd_q_product(mabd_q_conjugate(mabd_q_load(sim->last.turn + at)),
-                                              mabd_q_load(sim->now.turn + at));
-        mabd_v3_store(mabd_so3_log(mabd_q_matrix(turn)), dq);
-    } else {
-        for (int32_t k = 0; k < link->count; k++) {
-            dq[k] = sim->now.q[link->first + k] - sim->last.q[link->first + k];
-        }
+// Write the way of the freedoms of a link in the step, and the rates before it times h.
+static void ways_of(const mabd_redmax_sim* sim, const mabd_redmax_link* link, mabd_real dq[3],
+                    mabd_real start[3]) {
+    for (int32_t k = 0; k < link->count; k++) {
+        dq[k] = sim->now.q[link->first + k] - sim->last.q[link->first + k];
+        start[k] = sim->def.h * sim->last.v[link->first + k];
     }
-    for (int32_t k = 0; k < link->count; k++) work += sim->mean_force[link->first + k] * dq[k];
+    if (link->kind != MABD_PRIMITIVE_BALL) return;
+    const size_t at = 4 * (size_t)link->ball;
+    const mabd_quat turn = mabd_q_product(mabd_q_conjugate(mabd_q_load(sim->last.turn + at)),
+                                          mabd_q_load(sim->now.turn + at));
+    mabd_v3_store(mabd_so3_log(mabd_q_matrix(turn)), dq);
+}
+
+// Work through the freedoms of a link, motors included. *mean gets that on the mean of the rates
+// before the step and over it.
+static mabd_real work_through(const mabd_redmax_sim* sim, const mabd_redmax_link* link,
+                              mabd_real* mean) {
+    mabd_real dq[3] = {0, 0, 0}, start[3] = {0, 0, 0}, work = 0;
+    ways_of(sim, link, dq, start);
+    *mean = 0;
+    for (int32_t k = 0; k < link->count; k++) {
+        const mabd_real force = sim->mean_force[link->first + k];
+        work += force * dq[k];
+        *mean += force * (start[k] + dq[k]) / 2;
+    }
     return work;
 }
 
@@ -135,7 +147,11 @@ static mabd_real friction_work(const mabd_redmax_sim* sim, int32_t k) {
 // Write coordinates and works of the controls of a link.
 static void read_link(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int32_t first,
                       mabd_real* friction, mabd_rigid_joint_step* own) {
-    bool told = false;
+    bool told = false, ends = false;
+    for (int32_t k = link->first; k < link->first + link->count; k++) {
+        const int32_t law = sim->freedoms[k].law;
+        ends |= law >= 0 && sim->laws[law].ends;
+    }
     for (int32_t k = link->first; k < link->first + link->count; k++) {
         const mabd_redmax_freedom* f = &sim->freedoms[k];
         const int32_t r = f->coordinate - first;
@@ -144,12 +160,10 @@ static void read_link(const mabd_redmax_sim* sim, const mabd_redmax_link* link, 
         if (f->law >= 0) own->stop[r] = (int8_t)sim->branch[f->law].stop;
         mabd_redmax_coordinate(sim, &sim->last, k, own->x[0] + 2 * r);
         mabd_redmax_coordinate(sim, &sim->now, k, own->x[1] + 2 * r);
-        if (link->kind != MABD_PRIMITIVE_BALL) {
-            own->through[r] = sim->mean_force[k] * (sim->now.q[k] - sim->last.q[k]);
-        } else if (!told) { // of all components together
-            own->through[r] = work_through(sim, link);
-            told = true;
-        }
+        own->ends[r] = ends;
+        if (told) continue;
+        own->through[r] = work_through(sim, link, &own->mean[r]);
+        told = true; // of a ball: all components together
     }
 }
 
@@ -162,7 +176,8 @@ static void leave_motors(const mabd_rigid_step* step, const mabd_row_set* set,
         for (int32_t k = 0; k < set->control_count; k++) {
             const mabd_row* other = &set->control_row[k];
             if (other->kind != row->kind || other->axis != row->axis) continue;
-            own->through[k] -= mabd_rigid_motor_work(step, own->joint, r);
+            const mabd_real work = mabd_rigid_motor_work(step, own->joint, r);
+            own->through[k] -= work, own->mean[k] -= work;
         }
     }
 }
@@ -179,7 +194,7 @@ static void book_joint(mabd_redmax_sim* sim, const mabd_rigid_step* step, int32_
     for (int32_t i = from; i < end; i++) {
         read_link(sim, &sim->links[i], m->joints[joint].coordinate, friction, &own);
     }
-    if (mabd_rigid_has_held(set)) leave_motors(step, set, &own);
+    if (set->control_count > 0) leave_motors(step, set, &own);
     mabd_rigid_book_joint(step, &own, &sim->books.work);
 }
 
@@ -201,6 +216,23 @@ static void book_points(mabd_redmax_sim* sim, bool after) {
     if (sim->model->ground_count > 0) mabd_redmax_book_ground(sim, after, &sim->books.work);
 }
 
+// Book what stops take by impulses, mark those that end rates by implicit Euler, and spare them the
+// weights (rigid/books.h). A step that contacts changed has forces of stops that nothing keeps.
+static void book_stops(mabd_redmax_sim* sim, const mabd_rigid_step* step,
+                       const mabd_redmax_part* part) {
+    const bool euler = part->taken == MABD_INTEGRATOR_EULER && !part->divided && !part->touches;
+    bool ends = false;
+    for (int32_t i = part->law_first; i < part->law_first + part->law_count; i++) {
+        sim->laws[i].ends = euler && mabd_redmax_stop_ends(sim, i);
+        ends |= sim->laws[i].ends;
+    }
+    if (!part->touches) sim->books.work.impacts += part->stopped;
+    for (int32_t i = part->link_first; ends && i < part->link_first + part->link_count; i++) {
+        const int32_t body = sim->links[i].body;
+        if (body >= 0) sim->books.work.impacts -= mabd_rigid_weight_share(step, body);
+    }
+}
+
 void mabd_redmax_book_step(mabd_redmax_sim* sim) {
     const mabd_rigid_step step = {.model = sim->model,
                                   .inputs = &sim->inputs,
@@ -210,6 +242,7 @@ void mabd_redmax_book_step(mabd_redmax_sim* sim) {
                                   .self = sim};
     const bool bodies = mabd_rigid_books_bodies(&step);
     const bool points = sim->model->spring_count + sim->model->ground_count > 0;
+    mabd_real mean;
     const bool touch = sim->contacts && sim->contacts->points.count > 0;
     if (!bodies && !points && !touch && !mabd_rigid_books_joints(sim->model)) return;
     read_before(sim);
@@ -218,13 +251,14 @@ void mabd_redmax_book_step(mabd_redmax_sim* sim) {
     sim->placed = false;
     mabd_redmax_place_now(sim);
     book_points(sim, true);
+    for (int32_t i = 0; i < sim->part_count; i++) book_stops(sim, &step, &sim->parts[i]);
     for (int32_t i = 0, from = 0; i < sim->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         if (link->joint != sim->links[from].joint) from = i;
         if (link->last && link->joint >= 0) book_joint(sim, &step, from, i + 1);
         if (link->last) from = i + 1;
         if (link->count == 1 && sim->freedoms[link->first].script) {
-            sim->books.work.scripts += work_through(sim, link);
+            sim->books.work.scripts += work_through(sim, link, &mean);
         }
     }
     if (touch) mabd_redmax_book_contacts(sim->contacts, &step, &sim->books.work);
