@@ -198,13 +198,14 @@ Test(redmax_mechanisms, wrenches_of_joints_agree_with_the_affine_formulation) {
 
 // A chain of links of 0.1 m on hinges, let go level. Returns the largest energy above that of the
 // start, relative to the energy that it can lose; *steps: steps that were divided.
-static double whip(int32_t links, mabd_real guard, int count, int* retries, bool* failed) {
+static double whip(int32_t links, double h, mabd_real guard, int count, int* retries,
+                   bool* failed) {
     mabd_chain_def chain = mabd_default_chain_def();
     chain.links = links;
     chain.joint = MABD_JOINT_HINGE;
     chain.length = (mabd_real)0.1;
     mabd_model* model = rig_chain_model(&chain, (mabd_real)-G);
-    mabd_sim_def def = redmax(0.01);
+    mabd_sim_def def = redmax(h);
     mabd_sim_def_apply_preset(&def, MABD_PRESET_BALANCED);
     def.redmax.energy_guard = guard;
     mabd_sim* sim = rig_sim(model, &def);
@@ -225,14 +226,15 @@ static double whip(int32_t links, mabd_real guard, int count, int* retries, bool
 }
 
 Test(redmax_mechanisms, whips_gain_no_energy_under_the_guard) {
-    const int32_t links[] = {10, 100};
-    for (int i = 0; i < AMOUNT(2, 1); i++) {
+    const int32_t links[] = {10, 100, 1000};
+    const int steps[] = {AMOUNT(500, 200), 200, 240}; // that of 1000 cracks after 4.6 s
+    const double h[] = {0.01, 0.01, 0.02};
+    for (int i = 0; i < AMOUNT(3, 1); i++) {
         int retries;
         bool failed;
-        const int steps = i == 0 ? AMOUNT(500, 200) : 200;
-        const double gain = whip(links[i], (mabd_real)1e-4, steps, &retries, &failed);
+        const double gain = whip(links[i], h[i], (mabd_real)1e-4, steps[i], &retries, &failed);
         printf("whip of %d links: gains %.1e, %d of %d steps divided\n", (int)links[i], gain,
-               retries, steps);
+               retries, steps[i]);
         cr_expect(not(failed));
         cr_expect(lt(dbl, gain, 1e-4), "%d links", (int)links[i]);
     }
@@ -242,7 +244,7 @@ Test(redmax_mechanisms, whips_gain_no_energy_under_the_guard) {
 Test(redmax_mechanisms, a_whip_without_the_guard_gains_energy) {
     int retries;
     bool failed;
-    const double gain = whip(10, 0, AMOUNT(500, 200), &retries, &failed);
+    const double gain = whip(10, 0.01, 0, AMOUNT(500, 200), &retries, &failed);
     printf("whip without the guard: gains %.1e\n", gain);
     cr_expect(failed || gain > 0.02);
 }
