@@ -98,8 +98,8 @@ MABD_API bool mabd_model_ground_plane(const mabd_model* model, mabd_real* point,
 /// joint frame on b seen from that on a. Velocities: their rates [m/s], [rad/s]; of three free
 /// rotations the angular velocity of b against a, in the joint frame on b [rad/s].
 /// Positions of a free body: position and quaternion of mabd_sim_get_state; velocities: its
-/// velocity, world, and its angular velocity, in the user frame of the body. Of a node: its position
-/// and its velocity alone.
+/// velocity, world, and its angular velocity, in the user frame of the body. Of a node: its
+/// position and its velocity alone.
 typedef struct mabd_joint_layout {
     int32_t joint;                          // -1 = none
     int32_t body;                           // that the joint carries away from the ground
