@@ -60,8 +60,8 @@ def run_mabd(command, scenes, links):
             stages = run["stage_ms_per_step"]
             spent = sum(stages[k] for k in ("residual", "factor", "solve"))
             iteration = min(iteration, 1e3 * spent / run["iterations_mean"])
-    steps, backward = max(40, 20000 // links), math.inf
-    for _ in range(10):
+    steps, backward = max(40, 4000 // links), math.inf # a few milliseconds, as above
+    for _ in range(40):
         text = subprocess.run([command, "gradient", *chain, "--steps", str(steps), "--h", "0.0001",
                                "--loss", f"{scenes}/losses/chain-energy.json"],
                               check=True, capture_output=True, text=True).stdout
