@@ -476,7 +476,7 @@ mabd_spatial mabd_redmax_cut_bar(const mabd_redmax_solve* s, const mabd_redmax_c
     loop_joint j;
     link_blocks H;
     const loop_side* own = enter_side(s, cut, side, &j);
-    mabd_spatial W = mabd_sp_zero(), mu = mabd_sp_zero(), bar = mabd_sp_zero();
+    mabd_spatial W = mabd_sp_zero(), mu = mabd_sp_zero(), bar;
     for (int32_t r = 0; r < cut->row_count; r++) {
         const mabd_spatial unit = to_link(own, side == 0 ? &j.J[r].a : &j.J[r].b);
         W = mabd_sp_axpy(s->sim->loops.force[cut->row_first + r], unit, W);

@@ -329,11 +329,11 @@ static mabd_status improve(const mabd_redmax_solve* s, mabd_real* size) {
 
 mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* own) {
     mabd_redmax_solve s = *own;
-    mabd_real size = (mabd_real)INFINITY, last = size;
+    mabd_real size = (mabd_real)INFINITY;
     if (!s.part->pins || s.part->row_count > 0) return mabd_redmax_with_bounds(own, accelerate);
     s.loads = true; // explicit methods have no dry friction
     for (int32_t i = 0; i < s.sim->def.max_iterations && size > ACCELERATED; i++) {
-        last = size;
+        const mabd_real last = size;
         MABD_TRY(improve(&s, &size));
         if (size < NOISE && !(size < last)) break;
     }

@@ -219,33 +219,33 @@ typedef struct mabd_redmax_solve {
     struct mabd_redmax_sim* sim;
     mabd_redmax_part* part;
     mabd_redmax_report* report;
-    mabd_real from, h;  // the step or part of a step that the stage belongs to [s]
-    mabd_real time;     // of the stage
-    mabd_real gamma;    // v = (q - q_b)/gamma, a = (v - v_b)/gamma
-    mabd_real stored;   // in springs and ground, at the last energy [J]
-    mabd_real law_work; // of drives without limit over the step [J]
-    bool watches;       // notes jumps of laws
-    bool jumped;        // the force or rate of a law has jumped
-    bool by_rate;       // prescribed freedoms follow the rate of their signal, and rows of cut
-                        // joints hold their rates (stages of sdirk2)
-    mabd_vec3 wind;     // [m/s]
-    mabd_real* force;   // (freedoms) base of the laws
-    mabd_real* motor;   // (freedoms) forces of motors
-    const mabd_redmax_node* from_node; // charts of balls are centred here
-    bool in_charts;   // of a step: balls move in their own charts (charts.c), else in local ones
-    int32_t switched; // of charts at the starts of the parts of a step
+    mabd_real from, h;                  // the step or part of a step that the stage belongs to [s]
+    mabd_real time;                     // of the stage
+    mabd_real gamma;                    // v = (q - q_b)/gamma, a = (v - v_b)/gamma
+    mabd_real stored;                   // in springs and ground, at the last energy [J]
+    mabd_real law_work;                 // of drives without limit over the step [J]
+    mabd_vec3 wind;                     // [m/s]
+    mabd_real* force;                   // (freedoms) base of the laws
+    mabd_real* motor;                   // (freedoms) forces of motors
+    const mabd_redmax_node* from_node;  // charts of balls are centred here
     const mabd_real *start_q, *start_v; // (freedoms) at the start of the step, in its charts
     int32_t*
-        sizes;  // gets the sizes of the parts of a divided step, of h/2^max_halvings; null = none
-    bool loads; // bounds of smooth pins vary with wrenches: sim->left (pins.c)
+        sizes; // gets the sizes of the parts of a divided step, of h/2^max_halvings; null = none
     const struct mabd_redmax_pull* pull; // loads that pull bodies to a start state; null = none
-    bool still;                          // without springs between points
-    bool rows_known;                     // loops.left_out is that of the step
-    bool rests;                          // scripted bodies at cut joints have no velocity
     mabd_real* way; // gets the poses (CORRECTIONS x freedoms of the part) of closing.c that are
                     // corrected, and *way_count their number; null = none
     int32_t* way_count;
     const mabd_real* row_bars; // (rows of the part) in pull-backs; null = none
+    int32_t switched;          // of charts at the starts of the parts of a step
+    bool watches;              // notes jumps of laws
+    bool jumped;               // the force or rate of a law has jumped
+    bool by_rate;    // prescribed freedoms follow the rate of their signal, and rows of cut joints
+                     // hold their rates (stages of sdirk2)
+    bool in_charts;  // of a step: balls move in their own charts (charts.c), else in local ones
+    bool loads;      // bounds of smooth pins vary with wrenches: sim->left (pins.c)
+    bool still;      // without springs between points
+    bool rows_known; // loops.left_out is that of the step
+    bool rests;      // scripted bodies at cut joints have no velocity
 } mabd_redmax_solve;
 
 typedef struct mabd_redmax_sim {
