@@ -28,12 +28,25 @@ static inline gradient_rig gradient_rig_make(mabd_integrator integrator, mabd_re
     return rig;
 }
 
+/// The rig of the redmax formulation.
+static inline gradient_rig gradient_rig_redmax(mabd_integrator integrator, mabd_real h,
+                                               int64_t steps) {
+    gradient_rig rig = gradient_rig_make(integrator, h, steps);
+    rig.sim.formulation = MABD_FORMULATION_REDMAX;
+    return rig;
+}
+
 static inline mabd_parameter* gradient_rig_add(gradient_rig* rig, mabd_parameter_kind kind,
                                                int32_t index, int32_t component) {
     mabd_parameter* p = &rig->parameters[rig->def.parameter_count++];
     *p = mabd_default_parameter(kind);
     p->index = index, p->component = component;
     return p;
+}
+/// Add components 0 to 2 of a kind.
+static inline void gradient_rig_three(gradient_rig* rig, mabd_parameter_kind kind, int32_t index,
+                                      mabd_real scale) {
+    for (int k = 0; k < 3; k++) gradient_rig_add(rig, kind, index, k)->scale = scale;
 }
 static inline void gradient_rig_axis(gradient_rig* rig, mabd_parameter_kind kind, int32_t joint,
                                      mabd_axis axis, mabd_real scale) {
@@ -188,4 +201,55 @@ static inline void gradient_rig_expect_same_bits(const gradient_rig* from, const
     cr_expect(info.recomputed > 0 && mabd_gradient_bytes(g) < all);
     cr_expect(memcmp(plain, again, (size_t)rig.def.parameter_count * sizeof *p) == 0);
     mabd_gradient_destroy(g);
+}
+
+/// Expect a gradient at p that equals its differences to 1e-6 and forward mode to 1e-11.
+static inline void gradient_rig_expect_derivatives(const char* name, const mabd_model* model,
+                                                   gradient_rig* rig, mabd_real* p) {
+    mabd_gradient* g = gradient_rig_create(rig, model);
+    const double error = gradient_rig_compare(rig, g, p, 0.01, false);
+    const double forward = gradient_rig_forward_error(rig, model, p);
+    printf("%-20s %-14s error %.1e, forward %.1e\n", name,
+           mabd_integrator_name(rig->sim.integrator), error, forward);
+    cr_expect(error < 1e-6, "%s", name);
+    cr_expect(forward < 1e-11, "%s", name);
+    mabd_gradient_destroy(g);
+}
+
+/// Expect that derivatives by the parameters of one of two copies have the bits of that copy alone.
+/// empty: a rig without parameters and terms; add: adds those of a copy, as many for each; both:
+/// gets the gradient.
+static inline void gradient_rig_expect_copies(const gradient_rig* empty, const char* const* texts,
+                                              void (*add)(gradient_rig*, int32_t copy),
+                                              mabd_real* both) {
+    mabd_scene* batch;
+    mabd_real alone[2][GRADIENT_MAX], p[GRADIENT_MAX];
+    mabd_error error = {0};
+    gradient_rig all = *empty;
+    rig_check(mabd_scene_create(NULL, &batch), &error, "scene");
+    for (int copy = 0; copy < 2; copy++) {
+        mabd_scene* scene;
+        const char* own = texts[copy];
+        rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
+        rig_check(mabd_scene_load_text(scene, own, strlen(own), 0, NULL, &error), &error, own);
+        rig_check(mabd_scene_add_copy(batch, scene, &error), &error, "copy");
+        mabd_scene_destroy(scene);
+        mabd_model* model = rig_text_model(own);
+        gradient_rig one = *empty;
+        add(&one, 0), add(&all, copy);
+        gradient_rig_values(&one, model, 0, p);
+        mabd_gradient* g = gradient_rig_create(&one, model);
+        rig_check(mabd_gradient_run(g, p, alone[copy], NULL, &error), &error, "run");
+        mabd_gradient_destroy(g);
+        mabd_model_destroy(model);
+    }
+    mabd_model* model = rig_model(batch);
+    gradient_rig_values(&all, model, 0, p);
+    mabd_gradient* g = gradient_rig_create(&all, model);
+    rig_check(mabd_gradient_run(g, p, both, NULL, &error), &error, "run");
+    const int32_t count = all.def.parameter_count / 2;
+    cr_expect(memcmp(both, alone[0], (size_t)count * sizeof *both) == 0);
+    cr_expect(memcmp(both + count, alone[1], (size_t)count * sizeof *both) == 0);
+    mabd_gradient_destroy(g);
+    mabd_model_destroy(model);
 }

@@ -81,12 +81,6 @@ static mabd_model* tree(int type, int side) {
     return rig_text_model(text);
 }
 
-static gradient_rig redmax_rig(mabd_integrator method, mabd_real h, int64_t steps) {
-    gradient_rig rig = gradient_rig_make(method, h, steps);
-    rig.sim.formulation = MABD_FORMULATION_REDMAX;
-    return rig;
-}
-
 static void add_terms(gradient_rig* rig) {
     const int64_t end = rig->def.steps;
     mabd_loss_term* t = gradient_rig_term(rig, MABD_LOSS_POINT, 2, end / 2, end);
@@ -103,23 +97,19 @@ static void add_terms(gradient_rig* rig) {
     t->axis = -1, t->weight = 1e-4;
 }
 
-static void add_three(gradient_rig* rig, mabd_parameter_kind kind, int32_t index, mabd_real scale) {
-    for (int k = 0; k < 3; k++) gradient_rig_add(rig, kind, index, k)->scale = scale;
-}
-
 // Kinds on bodies and joint frames.
 static void add_shapes(gradient_rig* rig) {
-    add_three(rig, MABD_PARAMETER_START_ROTATION, 1, 0.1);
-    add_three(rig, MABD_PARAMETER_START_POSITION, 2, 0.05);
-    add_three(rig, MABD_PARAMETER_START_VELOCITY, 1, 0.1);
-    add_three(rig, MABD_PARAMETER_START_ANGULAR, 2, 0.2);
-    add_three(rig, MABD_PARAMETER_CENTER, 1, 0.01);
-    add_three(rig, MABD_PARAMETER_GRAVITY, 0, 0.5);
-    add_three(rig, MABD_PARAMETER_ANCHOR_A, 1, 0.05);
-    add_three(rig, MABD_PARAMETER_ANCHOR_B, 1, 0.05);
-    add_three(rig, MABD_PARAMETER_AXIS_A, 1, 0.1);
-    add_three(rig, MABD_PARAMETER_AXIS_B, 1, 0.1);
-    add_three(rig, MABD_PARAMETER_ANCHOR_B, 2, 0.05);
+    gradient_rig_three(rig, MABD_PARAMETER_START_ROTATION, 1, 0.1);
+    gradient_rig_three(rig, MABD_PARAMETER_START_POSITION, 2, 0.05);
+    gradient_rig_three(rig, MABD_PARAMETER_START_VELOCITY, 1, 0.1);
+    gradient_rig_three(rig, MABD_PARAMETER_START_ANGULAR, 2, 0.2);
+    gradient_rig_three(rig, MABD_PARAMETER_CENTER, 1, 0.01);
+    gradient_rig_three(rig, MABD_PARAMETER_GRAVITY, 0, 0.5);
+    gradient_rig_three(rig, MABD_PARAMETER_ANCHOR_A, 1, 0.05);
+    gradient_rig_three(rig, MABD_PARAMETER_ANCHOR_B, 1, 0.05);
+    gradient_rig_three(rig, MABD_PARAMETER_AXIS_A, 1, 0.1);
+    gradient_rig_three(rig, MABD_PARAMETER_AXIS_B, 1, 0.1);
+    gradient_rig_three(rig, MABD_PARAMETER_ANCHOR_B, 2, 0.05);
     gradient_rig_add(rig, MABD_PARAMETER_MASS, 1, 0)->scale = 0.1;
     for (int k = 1; k < 6; k += 2) {
         gradient_rig_add(rig, MABD_PARAMETER_INERTIA, 1, k)->scale = 0.002;
@@ -173,8 +163,8 @@ Test(redmax_gradient, joints_against_differences) {
                 if (i != turn && (AMOUNT(0, 1) || i != (turn + 1 + (size_t)type % 3) % METHODS)) {
                     continue; // one
                 }
-                gradient_rig shapes = redmax_rig(methods[i], 0.01, 10);
-                gradient_rig axes = redmax_rig(methods[i], 0.01, 10);
+                gradient_rig shapes = gradient_rig_redmax(methods[i], 0.01, 10);
+                gradient_rig axes = gradient_rig_redmax(methods[i], 0.01, 10);
                 add_shapes(&shapes), add_terms(&shapes);
                 add_axes(&axes, type), add_terms(&axes);
                 const mabd_real offset = i % 2 ? 0.1 : 0; // joints are open at the start
@@ -233,23 +223,23 @@ static mabd_model* driven(void) {
 }
 
 static gradient_rig flying_rig(mabd_integrator method) {
-    gradient_rig rig = redmax_rig(method, 0.01, 10);
+    gradient_rig rig = gradient_rig_redmax(method, 0.01, 10);
     for (int32_t body = 0; body < 3; body++) {
-        add_three(&rig, MABD_PARAMETER_CENTER, body, 0.02);
+        gradient_rig_three(&rig, MABD_PARAMETER_CENTER, body, 0.02);
         gradient_rig_add(&rig, MABD_PARAMETER_INERTIA, body, 4)->scale = 0.002;
         gradient_rig_add(&rig, MABD_PARAMETER_MASS, body, 0)->scale = 0.1;
     }
-    add_three(&rig, MABD_PARAMETER_START_ROTATION, -1, 0.1);
-    add_three(&rig, MABD_PARAMETER_START_ANGULAR, -1, 0.2);
-    add_three(&rig, MABD_PARAMETER_START_POSITION, 0, 0.1);
-    add_three(&rig, MABD_PARAMETER_ANCHOR_A, 1, 0.05);
-    add_three(&rig, MABD_PARAMETER_ANCHOR_B, 1, 0.05);
+    gradient_rig_three(&rig, MABD_PARAMETER_START_ROTATION, -1, 0.1);
+    gradient_rig_three(&rig, MABD_PARAMETER_START_ANGULAR, -1, 0.2);
+    gradient_rig_three(&rig, MABD_PARAMETER_START_POSITION, 0, 0.1);
+    gradient_rig_three(&rig, MABD_PARAMETER_ANCHOR_A, 1, 0.05);
+    gradient_rig_three(&rig, MABD_PARAMETER_ANCHOR_B, 1, 0.05);
     add_terms(&rig);
     return rig;
 }
 
 static gradient_rig driven_rig(mabd_integrator method) {
-    gradient_rig rig = redmax_rig(method, 0.01, 10);
+    gradient_rig rig = gradient_rig_redmax(method, 0.01, 10);
     rig.sim.redmax.energy_guard = 1e-2; // some steps are taken in parts
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < 3; i++) {
@@ -258,8 +248,8 @@ static gradient_rig driven_rig(mabd_integrator method) {
         }
     }
     gradient_rig_add(&rig, MABD_PARAMETER_MASS, 2, 0)->scale = 0.1;
-    add_three(&rig, MABD_PARAMETER_ANCHOR_A, 1, 0.05);
-    add_three(&rig, MABD_PARAMETER_START_ANGULAR, 2, 0.3);
+    gradient_rig_three(&rig, MABD_PARAMETER_ANCHOR_A, 1, 0.05);
+    gradient_rig_three(&rig, MABD_PARAMETER_START_ANGULAR, 2, 0.3);
     add_terms(&rig);
     return rig;
 }
@@ -278,7 +268,7 @@ Test(redmax_gradient, other_trees_against_differences) {
 // With three iterations and a small tolerance steps of this length are taken in parts.
 static double divided(mabd_integrator method, int32_t* rough) {
     mabd_model* model = tree(MABD_JOINT_SLOT, 1);
-    gradient_rig rig = redmax_rig(method, 0.04, 6);
+    gradient_rig rig = gradient_rig_redmax(method, 0.04, 6);
     mabd_real p[GRADIENT_MAX], own[GRADIENT_MAX];
     mabd_gradient_info info;
     mabd_error error = {0};
@@ -348,8 +338,8 @@ Test(redmax_gradient, adjoint_equals_forward) {
     for (size_t i = 0; i < AMOUNT(METHODS, 2); i++) {
         for (int type = (int)i % 3; type <= MABD_JOINT_FREE; type += 3) {
             mabd_model* model = tree(type, type % 2);
-            gradient_rig shapes = redmax_rig(methods[i], 0.01, 12);
-            gradient_rig axes = redmax_rig(methods[i], 0.01, 12);
+            gradient_rig shapes = gradient_rig_redmax(methods[i], 0.01, 12);
+            gradient_rig axes = gradient_rig_redmax(methods[i], 0.01, 12);
             add_shapes(&shapes), add_axes(&axes, type);
             worst = fmax(worst, forward_against_adjoint(model, &shapes));
             worst = fmax(worst, forward_against_adjoint(model, &axes));
@@ -363,7 +353,7 @@ Test(redmax_gradient, adjoint_equals_forward) {
         mabd_model_destroy(free), mabd_model_destroy(servo);
     }
     mabd_model* model = tree(MABD_JOINT_SLOT, 1); // steps in parts
-    gradient_rig rig = redmax_rig(MABD_INTEGRATOR_BDF2, 0.04, 6);
+    gradient_rig rig = gradient_rig_redmax(MABD_INTEGRATOR_BDF2, 0.04, 6);
     rig.sim.max_iterations = 3, rig.sim.max_halvings = 4;
     add_axes(&rig, MABD_JOINT_SLOT);
     worst = fmax(worst, forward_against_adjoint(model, &rig));
@@ -375,7 +365,7 @@ Test(redmax_gradient, adjoint_equals_forward) {
 Test(redmax_gradient, checkpoints_give_the_same_bits) {
     for (size_t i = 0; i < AMOUNT(METHODS, 2); i++) {
         mabd_model* model = tree(MABD_JOINT_SLOT, 1);
-        gradient_rig rig = redmax_rig(methods[i], 0.01, 60);
+        gradient_rig rig = gradient_rig_redmax(methods[i], 0.01, 60);
         add_axes(&rig, MABD_JOINT_SLOT), add_terms(&rig);
         gradient_rig_expect_same_bits(&rig, model, 0.1);
         mabd_model_destroy(model);
@@ -386,7 +376,7 @@ Test(redmax_gradient, bytes) {
     mabd_model* model = rig_text_model(
         "{\"bodies\": [{\"name\": \"arm\", \"mass\": 1, \"inertia\": [1, 1, 1]}], \"joints\": ["
         "{\"type\": \"slot\", \"b\": \"arm\", \"axes\": {\"rx\": {\"stiffness\": 1}}}]}");
-    gradient_rig rig = redmax_rig(MABD_INTEGRATOR_BDF2, 0.01, 10);
+    gradient_rig rig = gradient_rig_redmax(MABD_INTEGRATOR_BDF2, 0.01, 10);
     gradient_rig_axis(&rig, MABD_PARAMETER_STIFFNESS, 0, MABD_AXIS_RX, 1);
     mabd_parameter* f = gradient_rig_add(&rig, MABD_PARAMETER_FORCE, 0, 1);
     f->first = 2, f->last = 5;
@@ -429,53 +419,27 @@ Test(redmax_gradient, memory_that_is_not_there) {
     mabd_model_destroy(model);
 }
 
+static void add_copy(gradient_rig* rig, int32_t copy) {
+    gradient_rig_add(rig, MABD_PARAMETER_MASS, copy, 0);
+    gradient_rig_axis(rig, MABD_PARAMETER_DAMPING, copy, MABD_AXIS_RY, 1);
+    mabd_parameter* c = gradient_rig_add(rig, MABD_PARAMETER_CONTROL, copy, 0);
+    c->first = 2, c->last = 6;
+    mabd_loss_term* t = gradient_rig_term(rig, MABD_LOSS_POINT, copy, 12, 12);
+    t->target[2] = 1, t->point[1] = 0.3;
+}
+
 // Two copies of a tree with different masses: the gradient by the parameters of one copy has the
 // bits of that copy alone.
 Test(redmax_gradient, copies_of_a_batch) {
-    const char* text =
-        "{\"bodies\": [{\"name\": \"arm\", \"mass\": %d, \"inertia\": [1, 1, 1],"
-        " \"position\": [0.5, 0, 0]}], \"joints\": [{\"type\": \"ball\", \"b\": \"arm\","
-        " \"anchor\": [0, 0, 0], \"axes\": {\"rx\": {\"motor\": 0.1}, \"ry\": {\"damping\": 1}}}]}";
-    mabd_scene* batch;
-    mabd_real alone[2][GRADIENT_MAX], both[GRADIENT_MAX], p[GRADIENT_MAX];
-    mabd_error error = {0};
-    gradient_rig all = redmax_rig(MABD_INTEGRATOR_SDIRK2, 0.01, 12);
-    rig_check(mabd_scene_create(NULL, &batch), &error, "scene");
-    for (int copy = 0; copy < 2; copy++) {
-        char own[600];
-        mabd_scene* scene;
-        snprintf(own, sizeof own, text, copy + 1);
-        rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
-        rig_check(mabd_scene_load_text(scene, own, strlen(own), 0, NULL, &error), &error, own);
-        rig_check(mabd_scene_add_copy(batch, scene, &error), &error, "copy");
-        mabd_scene_destroy(scene);
-        mabd_model* model = rig_text_model(own);
-        gradient_rig one = redmax_rig(MABD_INTEGRATOR_SDIRK2, 0.01, 12);
-        gradient_rig* rigs[2] = {&one, &all};
-        for (int k = 0; k < 2; k++) {
-            const int32_t at = k * copy;
-            gradient_rig_add(rigs[k], MABD_PARAMETER_MASS, at, 0);
-            gradient_rig_axis(rigs[k], MABD_PARAMETER_DAMPING, at, MABD_AXIS_RY, 1);
-            mabd_parameter* c = gradient_rig_add(rigs[k], MABD_PARAMETER_CONTROL, at, 0);
-            c->first = 2, c->last = 6;
-            mabd_loss_term* t = gradient_rig_term(rigs[k], MABD_LOSS_POINT, at, 12, 12);
-            t->target[2] = 1, t->point[1] = 0.3;
-        }
-        gradient_rig_values(&one, model, 0, p);
-        mabd_gradient* g = gradient_rig_create(&one, model);
-        rig_check(mabd_gradient_run(g, p, alone[copy], NULL, &error), &error, "run");
-        mabd_gradient_destroy(g);
-        mabd_model_destroy(model);
-    }
-    mabd_model* model = rig_model(batch);
-    gradient_rig_values(&all, model, 0, p);
-    mabd_gradient* g = gradient_rig_create(&all, model);
-    rig_check(mabd_gradient_run(g, p, both, NULL, &error), &error, "run");
-    cr_expect(memcmp(both, alone[0], 3 * sizeof *both) == 0);
-    cr_expect(memcmp(both + 3, alone[1], 3 * sizeof *both) == 0);
+#define ARM(mass)                                                                                  \
+    "{\"bodies\": [{\"name\": \"arm\", \"mass\": " mass ", \"inertia\": [1, 1, 1],"                \
+    " \"position\": [0.5, 0, 0]}], \"joints\": [{\"type\": \"ball\", \"b\": \"arm\","              \
+    " \"anchor\": [0, 0, 0], \"axes\": {\"rx\": {\"motor\": 0.1}, \"ry\": {\"damping\": 1}}}]}"
+    const char* const texts[2] = {ARM("1"), ARM("2")};
+    mabd_real both[GRADIENT_MAX];
+    const gradient_rig empty = gradient_rig_redmax(MABD_INTEGRATOR_SDIRK2, 0.01, 12);
+    gradient_rig_expect_copies(&empty, texts, add_copy, both);
     cr_expect(fabs(both[0]) > 1e-6 && fabs(both[2]) > 1e-6);
-    mabd_gradient_destroy(g);
-    mabd_model_destroy(model);
 }
 
 // The same run in redmax and quaternion: both gradients tend to that of the motion itself, so their
@@ -487,8 +451,8 @@ Test(redmax_gradient, tends_to_that_of_quaternion) {
     for (int i = 0; i < 2; i++) {
         mabd_error error = {0};
         for (int k = 0; k < 2; k++) {
-            gradient_rig rig = redmax_rig(k ? MABD_INTEGRATOR_TRBDF2 : MABD_INTEGRATOR_SDIRK2,
-                                          0.01 / (1 << i), 20 << i);
+            gradient_rig rig = gradient_rig_redmax(
+                k ? MABD_INTEGRATOR_TRBDF2 : MABD_INTEGRATOR_SDIRK2, 0.01 / (1 << i), 20 << i);
             if (k) rig.sim.formulation = MABD_FORMULATION_QUATERNION;
             add_shapes(&rig);
             mabd_loss_term* t =

@@ -70,24 +70,20 @@ static mabd_model* tree(const joint_case* c, int side) {
     return rig_text_model(text);
 }
 
-static void add_three(gradient_rig* rig, mabd_parameter_kind kind, int32_t index, mabd_real scale) {
-    for (int k = 0; k < 3; k++) gradient_rig_add(rig, kind, index, k)->scale = scale;
-}
-
 static gradient_rig make_rig(const joint_case* c, mabd_integrator method) {
     gradient_rig rig = gradient_rig_make(method, 0.01, 10);
     const int64_t end = rig.def.steps;
     rig.sim.formulation = MABD_FORMULATION_REDMAX;
-    add_three(&rig, MABD_PARAMETER_START_ROTATION, 1, 0.05);
-    add_three(&rig, MABD_PARAMETER_START_POSITION, 1, 0.02);
-    add_three(&rig, MABD_PARAMETER_START_VELOCITY, 1, 0.1);
-    add_three(&rig, MABD_PARAMETER_START_ANGULAR, 2, 0.2);
-    add_three(&rig, MABD_PARAMETER_CENTER, 1, 0.01);
-    add_three(&rig, MABD_PARAMETER_GRAVITY, 0, 0.5);
-    add_three(&rig, MABD_PARAMETER_ANCHOR_A, 1, 0.02);
-    add_three(&rig, MABD_PARAMETER_ANCHOR_B, 1, 0.02);
-    add_three(&rig, MABD_PARAMETER_AXIS_A, 1, 0.05);
-    add_three(&rig, MABD_PARAMETER_AXIS_B, 1, 0.05);
+    gradient_rig_three(&rig, MABD_PARAMETER_START_ROTATION, 1, 0.05);
+    gradient_rig_three(&rig, MABD_PARAMETER_START_POSITION, 1, 0.02);
+    gradient_rig_three(&rig, MABD_PARAMETER_START_VELOCITY, 1, 0.1);
+    gradient_rig_three(&rig, MABD_PARAMETER_START_ANGULAR, 2, 0.2);
+    gradient_rig_three(&rig, MABD_PARAMETER_CENTER, 1, 0.01);
+    gradient_rig_three(&rig, MABD_PARAMETER_GRAVITY, 0, 0.5);
+    gradient_rig_three(&rig, MABD_PARAMETER_ANCHOR_A, 1, 0.02);
+    gradient_rig_three(&rig, MABD_PARAMETER_ANCHOR_B, 1, 0.02);
+    gradient_rig_three(&rig, MABD_PARAMETER_AXIS_A, 1, 0.05);
+    gradient_rig_three(&rig, MABD_PARAMETER_AXIS_B, 1, 0.05);
     gradient_rig_add(&rig, MABD_PARAMETER_MASS, 1, 0)->scale = 0.1;
     gradient_rig_add(&rig, MABD_PARAMETER_INERTIA, 1, 3)->scale = 0.002;
     mabd_parameter* p = gradient_rig_add(&rig, MABD_PARAMETER_FORCE, 1, 1);

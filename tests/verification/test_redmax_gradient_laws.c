@@ -89,8 +89,7 @@ static void add_axis(gradient_rig* rig, const ball_case* c, const char* key,
 }
 
 static gradient_rig make_rig(const ball_case* c, mabd_integrator method) {
-    gradient_rig rig = gradient_rig_make(method, 0.01, 8);
-    rig.sim.formulation = MABD_FORMULATION_REDMAX;
+    gradient_rig rig = gradient_rig_redmax(method, 0.01, 8);
     gradient_rig_add(&rig, MABD_PARAMETER_START_ANGULAR, 0, 1)->scale = 0.1;
     gradient_rig_add(&rig, MABD_PARAMETER_START_ROTATION, 1, 0)->scale = 0.1;
     gradient_rig_add(&rig, MABD_PARAMETER_START_ROTATION, 0, 2)->scale = 0.02;
@@ -240,49 +239,22 @@ Test(redmax_gradient_laws, bytes) {
     mabd_model_destroy(model);
 }
 
+static void add_copy(gradient_rig* rig, int32_t copy) {
+    gradient_rig_add(rig, MABD_PARAMETER_MASS, 2 * copy, 0);
+    gradient_rig_axis(rig, MABD_PARAMETER_FRICTION, 2 * copy, MABD_AXIS_RX, 1);
+    gradient_rig_axis(rig, MABD_PARAMETER_ARMATURE, 2 * copy, MABD_AXIS_RY, 1);
+    gradient_rig_term(rig, MABD_LOSS_POINT, 2 * copy + 1, 8, 8)->target[2] = 1;
+}
+
 // Two copies of an arm: the gradient by parameters of one has the bits of that copy alone.
 Test(redmax_gradient_laws, copies_of_a_batch) {
-    const ball_case* own = &cases[6];
-    mabd_real alone[2][GRADIENT_MAX], both[GRADIENT_MAX], p[GRADIENT_MAX];
-    mabd_error error = {0};
-    mabd_scene* batch;
-    gradient_rig all = make_rig(own, MABD_INTEGRATOR_BDF2);
-    all.def.parameter_count = all.def.term_count = 0;
-    rig_check(mabd_scene_create(NULL, &batch), &error, "scene");
-    for (int copy = 0; copy < 2; copy++) {
-        char text[3000];
-        mabd_scene* scene;
-        arm_text(own, 1, text, sizeof text);
-        rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
-        rig_check(mabd_scene_load_text(scene, text, strlen(text), 0, NULL, &error), &error, text);
-        rig_check(mabd_scene_add_copy(batch, scene, &error), &error, "copy");
-        mabd_scene_destroy(scene);
-        mabd_model* model = rig_text_model(text);
-        gradient_rig one = make_rig(own, MABD_INTEGRATOR_BDF2);
-        one.def.parameter_count = one.def.term_count = 0;
-        gradient_rig* rigs[2] = {&one, &all};
-        for (int k = 0; k < 2; k++) {
-            const int32_t at = k * copy;
-            gradient_rig_add(rigs[k], MABD_PARAMETER_MASS, 2 * at, 0);
-            gradient_rig_axis(rigs[k], MABD_PARAMETER_FRICTION, 2 * at, MABD_AXIS_RX, 1);
-            gradient_rig_axis(rigs[k], MABD_PARAMETER_ARMATURE, 2 * at, MABD_AXIS_RY, 1);
-            gradient_rig_term(rigs[k], MABD_LOSS_POINT, 2 * at + 1, 8, 8)->target[2] = 1;
-        }
-        gradient_rig_values(&one, model, 0, p);
-        mabd_gradient* g = gradient_rig_create(&one, model);
-        rig_check(mabd_gradient_run(g, p, alone[copy], NULL, &error), &error, "run");
-        mabd_gradient_destroy(g);
-        mabd_model_destroy(model);
-    }
-    mabd_model* model = rig_model(batch);
-    gradient_rig_values(&all, model, 0, p);
-    mabd_gradient* g = gradient_rig_create(&all, model);
-    rig_check(mabd_gradient_run(g, p, both, NULL, &error), &error, "run");
-    cr_expect(memcmp(both, alone[0], 3 * sizeof *both) == 0);
-    cr_expect(memcmp(both + 3, alone[1], 3 * sizeof *both) == 0);
+    char text[3000];
+    const char* const texts[2] = {text, text};
+    mabd_real both[GRADIENT_MAX];
+    arm_text(&cases[6], 1, text, sizeof text);
+    const gradient_rig empty = gradient_rig_redmax(MABD_INTEGRATOR_BDF2, 0.01, 8);
+    gradient_rig_expect_copies(&empty, texts, add_copy, both);
     cr_expect(fabs(both[1]) > 1e-6 && fabs(both[4]) > 1e-6);
-    mabd_gradient_destroy(g);
-    mabd_model_destroy(model);
 }
 
 // ---- the linearisation of a step ---------------------------------------------------------------

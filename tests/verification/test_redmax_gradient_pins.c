@@ -61,8 +61,7 @@ static mabd_model* arm(const pin_case* c, int side) {
 }
 
 static gradient_rig make_rig(const pin_case* c, mabd_integrator method) {
-    gradient_rig rig = gradient_rig_make(method, 0.01, 8);
-    rig.sim.formulation = MABD_FORMULATION_REDMAX;
+    gradient_rig rig = gradient_rig_redmax(method, 0.01, 8);
     gradient_rig_add(&rig, MABD_PARAMETER_START_ANGULAR, 0, 1)->scale = 0.1;
     gradient_rig_add(&rig, MABD_PARAMETER_START_ROTATION, 2, 0)->scale = 0.05;
     gradient_rig_add(&rig, MABD_PARAMETER_START_VELOCITY, 1, 0)->scale = 0.1;

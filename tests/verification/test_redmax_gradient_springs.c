@@ -46,28 +46,11 @@ static const char* const sprung_text =
     "  \"stiffness\": 25, \"damping\": 0.3, \"length\": 0.3}],"
     " \"start\": {\"close\": true}}";
 
-static gradient_rig redmax_rig(mabd_integrator method, mabd_real h, int64_t steps) {
-    gradient_rig rig = gradient_rig_make(method, h, steps);
-    rig.sim.formulation = MABD_FORMULATION_REDMAX;
-    return rig;
-}
-
-static void add_three(gradient_rig* rig, mabd_parameter_kind kind, int32_t index, mabd_real scale) {
-    for (int k = 0; k < 3; k++) gradient_rig_add(rig, kind, index, k)->scale = scale;
-}
-
 static void compare(const char* name, const mabd_model* model, gradient_rig* rig,
                     mabd_real offset) {
     mabd_real p[GRADIENT_MAX];
-    mabd_gradient* g = gradient_rig_create(rig, model);
     gradient_rig_values(rig, model, offset, p);
-    const double error = gradient_rig_compare(rig, g, p, 0.01, false);
-    const double forward = gradient_rig_forward_error(rig, model, p);
-    printf("%-10s %-14s error %.1e, forward %.1e\n", name,
-           mabd_integrator_name(rig->sim.integrator), error, forward);
-    cr_expect(error < 1e-6, "%s", name);
-    cr_expect(forward < 1e-11, "%s", name);
-    mabd_gradient_destroy(g);
+    gradient_rig_expect_derivatives(name, model, rig, p);
 }
 
 static void add_terms(gradient_rig* rig, int32_t bodies) {
@@ -88,16 +71,16 @@ static void add_springs(gradient_rig* rig) {
         gradient_rig_add(rig, MABD_PARAMETER_SPRING, i, 1)->scale = 0.1;
         gradient_rig_add(rig, MABD_PARAMETER_SPRING, i, 2)->scale = 0.02;
     }
-    add_three(rig, MABD_PARAMETER_CENTER, 0, 0.01);
-    add_three(rig, MABD_PARAMETER_CENTER, 1, 0.01);
-    add_three(rig, MABD_PARAMETER_ANCHOR_B, 0, 0.02);
-    add_three(rig, MABD_PARAMETER_ANCHOR_A, 1, 0.02);
-    add_three(rig, MABD_PARAMETER_AXIS_A, 1, 0.03);
-    add_three(rig, MABD_PARAMETER_AXIS_B, 0, 0.03);
-    add_three(rig, MABD_PARAMETER_START_POSITION, 4, 0.02);
-    add_three(rig, MABD_PARAMETER_START_VELOCITY, 4, 0.1);
-    add_three(rig, MABD_PARAMETER_START_ANGULAR, 0, 0.2);
-    add_three(rig, MABD_PARAMETER_GRAVITY, 0, 0.5);
+    gradient_rig_three(rig, MABD_PARAMETER_CENTER, 0, 0.01);
+    gradient_rig_three(rig, MABD_PARAMETER_CENTER, 1, 0.01);
+    gradient_rig_three(rig, MABD_PARAMETER_ANCHOR_B, 0, 0.02);
+    gradient_rig_three(rig, MABD_PARAMETER_ANCHOR_A, 1, 0.02);
+    gradient_rig_three(rig, MABD_PARAMETER_AXIS_A, 1, 0.03);
+    gradient_rig_three(rig, MABD_PARAMETER_AXIS_B, 0, 0.03);
+    gradient_rig_three(rig, MABD_PARAMETER_START_POSITION, 4, 0.02);
+    gradient_rig_three(rig, MABD_PARAMETER_START_VELOCITY, 4, 0.1);
+    gradient_rig_three(rig, MABD_PARAMETER_START_ANGULAR, 0, 0.2);
+    gradient_rig_three(rig, MABD_PARAMETER_GRAVITY, 0, 0.5);
     gradient_rig_add(rig, MABD_PARAMETER_MASS, 4, 0)->scale = 0.01;
     gradient_rig_add(rig, MABD_PARAMETER_MASS, 2, 0)->scale = 0.05;
     gradient_rig_add(rig, MABD_PARAMETER_INERTIA, 0, 4)->scale = 0.002;
@@ -109,7 +92,7 @@ static void add_springs(gradient_rig* rig) {
 Test(redmax_gradient_springs, springs_and_nodes) {
     mabd_model* model = rig_text_model(sprung_text);
     for (size_t i = 0; i < AMOUNT(METHODS, 2); i++) {
-        gradient_rig rig = redmax_rig(methods[i], 0.01, 10);
+        gradient_rig rig = gradient_rig_redmax(methods[i], 0.01, 10);
         add_springs(&rig), add_terms(&rig, 5);
         gradient_rig_term(&rig, MABD_LOSS_JOINT_FORCE, 1, 9, 10)->weight = 1e-4;
         compare("springs", model, &rig, i % 2 ? 0.1 : 0);
@@ -145,10 +128,10 @@ static void add_ground(gradient_rig* rig) {
     for (int k = 0; k < 4; k++) {
         gradient_rig_add(rig, MABD_PARAMETER_GROUND, 0, k)->scale = scales[k];
     }
-    add_three(rig, MABD_PARAMETER_CENTER, 0, 0.005);
-    add_three(rig, MABD_PARAMETER_START_VELOCITY, 0, 0.05);
-    add_three(rig, MABD_PARAMETER_START_ROTATION, 0, 0.002);
-    add_three(rig, MABD_PARAMETER_ANCHOR_B, 0, 0.002);
+    gradient_rig_three(rig, MABD_PARAMETER_CENTER, 0, 0.005);
+    gradient_rig_three(rig, MABD_PARAMETER_START_VELOCITY, 0, 0.05);
+    gradient_rig_three(rig, MABD_PARAMETER_START_ROTATION, 0, 0.002);
+    gradient_rig_three(rig, MABD_PARAMETER_ANCHOR_B, 0, 0.002);
     gradient_rig_add(rig, MABD_PARAMETER_MASS, 1, 0)->scale = 0.02;
     gradient_rig_add(rig, MABD_PARAMETER_GRAVITY, 0, 2)->scale = 0.1;
     gradient_rig_axis(rig, MABD_PARAMETER_REST, 0, MABD_AXIS_TX, 0.01);
@@ -157,7 +140,7 @@ static void add_ground(gradient_rig* rig) {
 Test(redmax_gradient_springs, ground) {
     mabd_model* model = grounded();
     for (size_t i = 0; i < METHODS; i++) {
-        gradient_rig rig = redmax_rig(methods[i], 0.005, 12);
+        gradient_rig rig = gradient_rig_redmax(methods[i], 0.005, 12);
         add_ground(&rig), add_terms(&rig, 2);
         compare("ground", model, &rig, i % 2 ? 0.1 : 0);
     }
@@ -168,7 +151,7 @@ Test(redmax_gradient_springs, ground) {
 
 Test(redmax_gradient_springs, checkpoints_give_the_same_bits) {
     mabd_model* model = rig_text_model(sprung_text);
-    gradient_rig rig = redmax_rig(MABD_INTEGRATOR_BDF2, 0.01, 60);
+    gradient_rig rig = gradient_rig_redmax(MABD_INTEGRATOR_BDF2, 0.01, 60);
     add_springs(&rig), add_terms(&rig, 5);
     gradient_rig_expect_same_bits(&rig, model, 0.1);
     mabd_model_destroy(model);
@@ -184,7 +167,7 @@ static const char* const pair_text =
     " \"damping\": 1, \"length\": 0.4}]}";
 
 static gradient_rig pair_rig(void) {
-    return redmax_rig(MABD_INTEGRATOR_SDIRK2, 0.01, 12);
+    return gradient_rig_redmax(MABD_INTEGRATOR_SDIRK2, 0.01, 12);
 }
 
 static void add_pair(gradient_rig* rig, int32_t copy) {
@@ -205,35 +188,11 @@ Test(redmax_gradient_springs, bytes) {
 }
 
 Test(redmax_gradient_springs, copies_of_a_batch) {
-    mabd_scene* batch;
-    mabd_real alone[2][GRADIENT_MAX], both[GRADIENT_MAX], p[GRADIENT_MAX];
-    mabd_error error = {0};
-    gradient_rig all = pair_rig();
-    rig_check(mabd_scene_create(NULL, &batch), &error, "scene");
-    for (int copy = 0; copy < 2; copy++) {
-        char own[800];
-        mabd_scene* scene;
-        snprintf(own, sizeof own, pair_text, copy + 1);
-        rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
-        rig_check(mabd_scene_load_text(scene, own, strlen(own), 0, NULL, &error), &error, own);
-        rig_check(mabd_scene_add_copy(batch, scene, &error), &error, "copy");
-        mabd_scene_destroy(scene);
-        mabd_model* model = rig_text_model(own);
-        gradient_rig one = pair_rig();
-        add_pair(&one, 0), add_pair(&all, copy);
-        gradient_rig_values(&one, model, 0, p);
-        mabd_gradient* g = gradient_rig_create(&one, model);
-        rig_check(mabd_gradient_run(g, p, alone[copy], NULL, &error), &error, "run");
-        mabd_gradient_destroy(g);
-        mabd_model_destroy(model);
-    }
-    mabd_model* model = rig_model(batch);
-    gradient_rig_values(&all, model, 0, p);
-    mabd_gradient* g = gradient_rig_create(&all, model);
-    rig_check(mabd_gradient_run(g, p, both, NULL, &error), &error, "run");
-    cr_expect(memcmp(both, alone[0], 4 * sizeof *both) == 0);
-    cr_expect(memcmp(both + 4, alone[1], 4 * sizeof *both) == 0);
+    char one[800], two[800];
+    const char* const texts[2] = {one, two};
+    mabd_real both[GRADIENT_MAX];
+    snprintf(one, sizeof one, pair_text, 1), snprintf(two, sizeof two, pair_text, 2);
+    const gradient_rig empty = pair_rig();
+    gradient_rig_expect_copies(&empty, texts, add_pair, both);
     cr_expect(fabs(both[0]) > 1e-6 && fabs(both[3]) > 1e-6);
-    mabd_gradient_destroy(g);
-    mabd_model_destroy(model);
 }
