@@ -216,6 +216,25 @@ static inline void gradient_rig_expect_derivatives(const char* name, const mabd_
     mabd_gradient_destroy(g);
 }
 
+/// Expect a gradient at the values of the scene that equals its differences, by `step` scales, to
+/// 1e-6 and forward mode to 1e-11, and that steps are not smooth if `rough`, and only then.
+static inline void gradient_rig_expect_branches(const char* name, const mabd_model* model,
+                                                gradient_rig* rig, mabd_real step, bool rough) {
+    mabd_real p[GRADIENT_MAX], own[GRADIENT_MAX];
+    mabd_error error = {0};
+    mabd_gradient_info info;
+    mabd_gradient* g = gradient_rig_create(rig, model);
+    gradient_rig_values(rig, model, 0, p);
+    rig_check(mabd_gradient_run(g, p, own, &info, &error), &error, "run");
+    const double worst = gradient_rig_compare(rig, g, p, step, false);
+    const double forward = gradient_rig_forward_error(rig, model, p);
+    printf("%-27s %-13s %d steps not smooth, error %.1e, forward %.1e\n", name,
+           mabd_integrator_name(rig->sim.integrator), (int)info.non_smooth, worst, forward);
+    cr_expect(worst < 1e-6 && forward < 1e-11, "%s", name);
+    cr_expect(rough == (info.non_smooth > 0), "%s: %d", name, (int)info.non_smooth);
+    mabd_gradient_destroy(g);
+}
+
 /// Expect that derivatives by the parameters of one of two copies have the bits of that copy alone.
 /// empty: a rig without parameters and terms; add: adds those of a copy, as many for each; both:
 /// gets the gradient.

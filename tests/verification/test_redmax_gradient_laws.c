@@ -17,6 +17,13 @@ typedef struct ball_case {
     bool rough;
 } ball_case;
 
+/// Axes of a crank and of a ball behind it in a loop, a coupling, and whether some step changes a
+/// branch.
+typedef struct loop_case {
+    const char *name, *hinge, *ball, *coupling;
+    bool rough;
+} loop_case;
+
 static const ball_case cases[] = {
     {"rigid servo",
      "\"ry\": {\"servo\": {\"ramp\": {\"to\": 0.3, \"end\": 0.2}},"
@@ -119,30 +126,119 @@ static gradient_rig make_rig(const ball_case* c, mabd_integrator method) {
     return rig;
 }
 
-static void check(const ball_case* c, int side, mabd_integrator method) {
+static void check_ball(const ball_case* c, int side, mabd_integrator method) {
     mabd_model* model = arm(c, side);
     gradient_rig rig = make_rig(c, method);
-    mabd_real p[GRADIENT_MAX], own[GRADIENT_MAX];
-    mabd_error error = {0};
-    mabd_gradient_info info;
-    mabd_gradient* g = gradient_rig_create(&rig, model);
-    gradient_rig_values(&rig, model, 0, p);
-    rig_check(mabd_gradient_run(g, p, own, &info, &error), &error, "run");
-    const double worst = gradient_rig_compare(&rig, g, p, c->rough ? 0.001 : 0.01, false);
-    const double forward = gradient_rig_forward_error(&rig, model, p);
-    printf("%-27s side %d %-7s %d steps not smooth, error %.1e, forward %.1e\n", c->name, side,
-           mabd_integrator_name(method), (int)info.non_smooth, worst, forward);
-    cr_expect(worst < 1e-6 && forward < 1e-11, "%s", c->name);
-    cr_expect(c->rough == (info.non_smooth > 0), "%s: %d", c->name, (int)info.non_smooth);
-    mabd_gradient_destroy(g);
+    gradient_rig_expect_branches(c->name, model, &rig, c->rough ? 0.001 : 0.01, c->rough);
     mabd_model_destroy(model);
 }
 
 Test(redmax_gradient_laws, balls_against_differences) {
     for (int i = 0; i < CASES; i++) {
         for (int k = 0; k < METHODS; k++) {
-            check(&cases[i], 0, methods[(k + i) % 3]);
-            check(&cases[i], 1, methods[(k + i) % 3]);
+            check_ball(&cases[i], 0, methods[(k + i) % 3]);
+            check_ball(&cases[i], 1, methods[(k + i) % 3]);
+        }
+    }
+}
+
+// ---- loops and couplings -----------------------------------------------------------------------
+
+// A crank, a rod on a ball and a lever, closed by a ball without laws: two freedoms. A coupling
+// ties an axis of the lever's joint to the crank where there is one.
+static char* loop_text(const loop_case* c, int side, char* text, size_t size) {
+    const char* pair[2] = {"\"a\": \"crank\", \"b\": \"rod\"", "\"a\": \"rod\", \"b\": \"crank\""};
+    snprintf(text, size,
+             "{\"gravity\": [0.3, 0.1, -9.81], \"bodies\": ["
+             " {\"name\": \"crank\", \"mass\": 1.2,"
+             "  \"inertia\": [0.03, 0.05, 0.06, 0.004, -0.003, 0.002],"
+             "  \"center\": [0.02, 0.03, -0.01], \"position\": [0.2, 0, 0.1],"
+             "  \"angular_velocity\": [0.2, 1.5, 0.3]},"
+             " {\"name\": \"rod\", \"mass\": 0.7,"
+             "  \"inertia\": [0.02, 0.03, 0.025, 0.001, 0.002, -0.003],"
+             "  \"center\": [-0.01, 0.02, 0.03], \"position\": [0.6, 0.3, 0.2],"
+             "  \"angular_velocity\": [0.5, 1, 0.8], \"velocity\": [0.2, 0, -0.4]},"
+             " {\"name\": \"lever\", \"mass\": 0.9, \"inertia\": [0.03, 0.02, 0.025],"
+             "  \"center\": [0.02, 0.01, 0], \"position\": [0.9, 0.1, -0.2]}], \"joints\": ["
+             " {\"name\": \"pivot\", \"type\": \"hinge\", \"b\": \"crank\", \"anchor\": [0, 0, 0],"
+             "  \"axis\": [0, 1, 0.2], \"axes\": {\"rx\": {%s}}},"
+             " {\"type\": \"ball\", %s, \"anchor\": [0.4, 0.1, 0.1], \"axes\": {%s}},"
+             " {\"type\": \"ball\", \"a\": \"lever\", \"b\": \"rod\", \"anchor\": [0.8, 0.3, 0]},"
+             " {\"name\": \"base\", \"type\": \"cylindrical\", \"b\": \"lever\","
+             "  \"anchor\": [0.9, -0.1, -0.3], \"axis\": [0.8, 0.6, 0.3]}],"
+             " \"couplings\": [%s], \"start\": {\"close\": true}}",
+             c->hinge, pair[side], c->ball, c->coupling);
+    return text;
+}
+
+static gradient_rig loop_rig(const loop_case* c, mabd_integrator method) {
+    gradient_rig rig = gradient_rig_redmax(method, 0.01, 8);
+    gradient_rig_add(&rig, MABD_PARAMETER_START_ANGULAR, 1, 1)->scale = 0.1;
+    gradient_rig_add(&rig, MABD_PARAMETER_START_VELOCITY, 2, 0)->scale = 0.1;
+    gradient_rig_add(&rig, MABD_PARAMETER_START_ROTATION, 1, 0)->scale = 0.02;
+    gradient_rig_add(&rig, MABD_PARAMETER_MASS, 1, 0)->scale = 0.1;
+    gradient_rig_add(&rig, MABD_PARAMETER_INERTIA, 1, 3)->scale = 0.005;
+    gradient_rig_add(&rig, MABD_PARAMETER_CENTER, 0, 2)->scale = 0.01;
+    gradient_rig_add(&rig, MABD_PARAMETER_GRAVITY, 0, 2);
+    gradient_rig_add(&rig, MABD_PARAMETER_ANCHOR_B, 1, 0)->scale = 0.02;
+    gradient_rig_add(&rig, MABD_PARAMETER_ANCHOR_A, 2, 1)->scale = 0.02;
+    gradient_rig_add(&rig, MABD_PARAMETER_AXIS_B, 3, 0)->scale = 0.02;
+    if (strstr(c->hinge, "friction")) {
+        gradient_rig_axis(&rig, MABD_PARAMETER_FRICTION, 0, MABD_AXIS_RX, 0.05);
+    }
+    if (strstr(c->ball, "armature")) {
+        gradient_rig_axis(&rig, MABD_PARAMETER_ARMATURE, 1, MABD_AXIS_RY, 0.01);
+    }
+    if (strstr(c->hinge, "motor") || strstr(c->hinge, "servo") || strstr(c->ball, "servo")) {
+        mabd_parameter* p = gradient_rig_add(&rig, MABD_PARAMETER_CONTROL, 0, 0);
+        p->first = 3, p->last = 5, p->scale = 0.05;
+    }
+    mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_POINT, 1, 4, 8);
+    t->point[0] = 0.2, t->target[2] = -0.3;
+    t = gradient_rig_term(&rig, MABD_LOSS_ANGULAR, 2, 8, 8);
+    t->weight = 0.02, t->target[1] = 1;
+    t = gradient_rig_term(&rig, MABD_LOSS_ENERGY, 0, 8, 8);
+    t->weight = 0.01;
+    for (int32_t j = 0; j < 3; j++) {
+        t = gradient_rig_term(&rig, MABD_LOSS_JOINT_FORCE, j, 7, 8);
+        t->weight = 1e-4, t->axis = -1;
+    }
+    return rig;
+}
+
+static const loop_case loops[] = {
+    {"loop, slides", "\"friction\": 0.6",
+     "\"ry\": {\"friction\": 0.2, \"armature\": 0.05, \"damping\": 0.1}", "", false},
+    {"loop, sticks", "\"friction\": 90", "\"rz\": {\"stiffness\": 2}", "", false},
+    {"loop, rigid servo", "\"stiffness\": 2",
+     "\"ry\": {\"servo\": {\"ramp\": {\"to\": 0.3, \"end\": 0.2}}, \"servo_rigid\": true,"
+     " \"armature\": 0.02}, \"rz\": {\"damping\": 0.2}",
+     "", false},
+    {"loop, servos", "\"servo\": 2, \"servo_stiffness\": 90, \"max_force\": 1",
+     "\"rx\": {\"servo\": 0.4, \"servo_stiffness\": 9, \"servo_damping\": 0.2, \"max_force\": 30},"
+     " \"ry\": {\"friction\": 0.1}",
+     "", false},
+    {"loop, rate motor", "\"motor_velocity\": 1.4", "\"ry\": {\"friction\": 0.1}", "", true},
+    {"loop, stops", "\"lower\": -0.07, \"upper\": 0.07, \"armature\": 0.05",
+     "\"ry\": {\"friction\": 0.2, \"armature\": 0.03}, \"rx\": {\"lower\": -0.1, \"upper\": 0.1}",
+     "", true},
+    {"coupling, stops", "\"lower\": -0.07, \"upper\": 0.07",
+     "\"ry\": {\"friction\": 0.2, \"lower\": -0.1, \"upper\": 0.1}",
+     "{\"axes\": [{\"joint\": \"pivot\", \"axis\": \"rx\"},"
+     " {\"joint\": \"base\", \"axis\": \"tx\", \"ratio\": -4}]}",
+     true},
+};
+#define LOOPS ((int)(sizeof loops / sizeof loops[0]))
+
+Test(redmax_gradient_laws, beside_loops_and_couplings) {
+    char text[3000];
+    for (int i = 0; i < LOOPS; i++) {
+        for (int k = 0; k < METHODS; k++) {
+            const loop_case* c = &loops[i];
+            mabd_model* model = rig_text_model(loop_text(c, (i + k) % 2, text, sizeof text));
+            gradient_rig rig = loop_rig(c, methods[(k + i) % 3]);
+            gradient_rig_expect_branches(c->name, model, &rig, c->rough ? 0.001 : 0.01, c->rough);
+            mabd_model_destroy(model);
         }
     }
 }

@@ -198,6 +198,22 @@ Test(redmax_gradient_loops, a_four_bar_in_a_plane) {
     mabd_model_destroy(free), mabd_model_destroy(driven);
 }
 
+// Friction of a hinge beside rows that are redundant, and a stop that the crank runs into.
+Test(redmax_gradient_loops, laws_of_a_four_bar_in_a_plane) {
+    mabd_model* slides = four_bar("\"rx\": {\"friction\": 0.3, \"armature\": 0.02}");
+    mabd_model* stops = four_bar("\"rx\": {\"lower\": -0.01, \"upper\": 0.01}");
+    for (size_t i = 0; i < 3; i++) {
+        gradient_rig a = gradient_rig_redmax(methods[i], 0.01, 10), b = a;
+        add_lengths(&a), add_terms(&a, 0);
+        gradient_rig_axis(&a, MABD_PARAMETER_FRICTION, 0, MABD_AXIS_RX, 0.02);
+        gradient_rig_axis(&a, MABD_PARAMETER_ARMATURE, 0, MABD_AXIS_RX, 0.002);
+        gradient_rig_expect_branches("friction of a four-bar", slides, &a, 0.01, false);
+        add_lengths(&b), add_terms(&b, 0);
+        gradient_rig_expect_branches("stop of a four-bar", stops, &b, 0.001, true);
+    }
+    mabd_model_destroy(slides), mabd_model_destroy(stops);
+}
+
 // Stages leave redundant rows out: the others have forces of their own. Accelerations have all
 // rows, and forces that these share have no derivatives.
 Test(redmax_gradient_loops, forces_of_redundant_rows) {

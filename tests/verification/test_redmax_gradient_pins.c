@@ -94,19 +94,7 @@ static gradient_rig make_rig(const pin_case* c, mabd_integrator method) {
 static void check(const pin_case* c, int side, mabd_integrator method) {
     mabd_model* model = arm(c, side);
     gradient_rig rig = make_rig(c, method);
-    mabd_real p[GRADIENT_MAX], own[GRADIENT_MAX];
-    mabd_error error = {0};
-    mabd_gradient_info info;
-    mabd_gradient* g = gradient_rig_create(&rig, model);
-    gradient_rig_values(&rig, model, 0, p);
-    rig_check(mabd_gradient_run(g, p, own, &info, &error), &error, "run");
-    const double worst = gradient_rig_compare(&rig, g, p, 0.002, false);
-    const double forward = gradient_rig_forward_error(&rig, model, p);
-    printf("%-18s side %d %-13s %d steps not smooth, error %.1e, forward %.1e\n", c->name, side,
-           mabd_integrator_name(method), (int)info.non_smooth, worst, forward);
-    cr_expect(worst < 1e-6 && forward < 1e-11, "%s", c->name);
-    cr_expect(info.non_smooth == 0, "%s: %d", c->name, (int)info.non_smooth);
-    mabd_gradient_destroy(g);
+    gradient_rig_expect_branches(c->name, model, &rig, 0.002, false);
     mabd_model_destroy(model);
 }
 

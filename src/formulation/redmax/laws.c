@@ -105,17 +105,22 @@ static void add_friction(const mabd_redmax_sim* sim, const mabd_redmax_link* lin
     l->turn[0].f = mabd_v3_add(l->turn[0].f, mabd_v3_load(force));
 }
 
-// Derivative of N' f by the rates theta' = N rho, for changes of theta and rho.
-static mabd_vec3 friction_slope(const ball_laws* l, mabd_vec3 d, mabd_vec3 drho) {
-    if (!l->smooth) return mabd_v3(0, 0, 0);
+// Derivative of the rates theta' = N rho for changes d of theta and drho of rho, by
+// N rho = rho + theta x rho/2 + c theta x (theta x rho).
+static mabd_vec3 rate_change(const ball_laws* l, mabd_vec3 d, mabd_vec3 drho) {
     const mabd_vec3 x = l->turn[0].theta, rho = rate_mul(&l->P, l->v);
     const mabd_real c = mabd_so3_gradient_factor(x);
     const mabd_vec3 xr = mabd_v3_cross(x, rho), dr = mabd_v3_cross(d, rho);
-    // N rho = rho + theta x rho/2 + c theta x (theta x rho)
     mabd_vec3 rate = mabd_v3_axpy((mabd_real)0.5, dr, mabd_m3_mul(l->turn[0].N, drho));
     rate = mabd_v3_axpy(l->turn[0].slope * mabd_v3_dot(x, d), mabd_v3_cross(x, xr), rate);
     rate = mabd_v3_axpy(c, mabd_v3_cross(d, xr), rate);
-    rate = mabd_v3_axpy(c, mabd_v3_cross(x, dr), rate);
+    return mabd_v3_axpy(c, mabd_v3_cross(x, dr), rate);
+}
+
+// Derivative of N' f by the rates theta', for changes of theta and rho.
+static mabd_vec3 friction_slope(const ball_laws* l, mabd_vec3 d, mabd_vec3 drho) {
+    if (!l->smooth) return mabd_v3(0, 0, 0);
+    const mabd_vec3 rate = rate_change(l, d, drho);
     return mabd_m3_tmul(l->turn[0].N, mabd_v3_scale(-1, scale_each(l->friction, rate)));
 }
 
@@ -275,6 +280,31 @@ mabd_mat3 mabd_redmax_ball_turn_by_center(const mabd_redmax_solve* s, int32_t i)
     return mabd_m3_product(l.turn[0].N, turns);
 }
 
+// Change of rho by a turn d of the centre of the chart.
+static mabd_vec3 rate_by_center(const mabd_redmax_link* link, const ball_laws* l, mabd_vec3 d) {
+    if (!link->reversed) return mabd_v3(0, 0, 0);
+    return mabd_v3_cross(mabd_m3_mul(l->P.C, d), rate_mul(&l->P, l->v));
+}
+
+void mabd_redmax_ball_rate_changes(const mabd_redmax_solve* s, int32_t i, const mabd_real* v,
+                                   mabd_mat3* by_q, mabd_mat3* by_center) {
+    const mabd_redmax_link* link = &s->sim->links[i];
+    const bool charted = mabd_redmax_is_charted(s, link);
+    ball_laws l = laws_at(s, link);
+    mabd_vec3 columns[3], turned[3];
+    l.v = mabd_v3_load(v);
+    for (int k = 0; k < 3; k++) {
+        const mabd_vec3 e = unit(k), theta = mabd_m3_mul(l.turn[0].N, rate_mul(&l.P, e));
+        columns[k] = rate_change(&l, theta, rate_slope(&l.P, e, l.v));
+        turned[k] = mabd_v3(0, 0, 0);
+        if (charted) continue;
+        const mabd_vec3 joint = turn_of_center(s, link, &l, e);
+        turned[k] = rate_change(&l, mabd_m3_mul(l.turn[0].N, joint), rate_by_center(link, &l, e));
+    }
+    *by_q = mabd_m3(columns[0], columns[1], columns[2]);
+    *by_center = mabd_m3(turned[0], turned[1], turned[2]);
+}
+
 mabd_mat3 mabd_redmax_ball_center(const mabd_redmax_solve* s, int32_t i) {
     const mabd_redmax_link* link = &s->sim->links[i];
     const ball_laws l = laws_at(s, link);
@@ -290,8 +320,8 @@ mabd_mat3 mabd_redmax_ball_center(const mabd_redmax_solve* s, int32_t i) {
             const mabd_vec3 theta = mabd_m3_mul(l.turn[k].N, joint);
             dy = mabd_v3_add(dy, turn_force_slope(&l.turn[k], theta));
         }
-        const mabd_vec3 turned = link->reversed ? mabd_v3_cross(t, rho) : mabd_v3(0, 0, 0);
-        dy = mabd_v3_add(dy, friction_slope(&l, mabd_m3_mul(l.turn[0].N, joint), turned));
+        dy = mabd_v3_add(dy, friction_slope(&l, mabd_m3_mul(l.turn[0].N, joint),
+                                            rate_by_center(link, &l, unit(m))));
         if (link->reversed) {
             dy = mabd_v3_sub(dy, scale_each(l.D, mabd_v3_cross(t, rho)));
             dy = mabd_v3_sub(dy, scale_each(l.I, mabd_v3_cross(t, change)));

@@ -58,6 +58,10 @@ mabd_redmax_axis_change mabd_redmax_ball_axis(const mabd_redmax_solve* s, int32_
 /// Derivative of the rotation vector of a ball by a turn of the centre of its chart, link frame
 /// (laws.c).
 mabd_mat3 mabd_redmax_ball_turn_by_center(const mabd_redmax_solve* s, int32_t link);
+/// Compute the derivatives of the rates theta' = dtheta/dq v of the rotation vector of a ball at
+/// rates v (3), by its coordinates and by a turn of the centre of its chart, link frame (laws.c).
+void mabd_redmax_ball_rate_changes(const mabd_redmax_solve* s, int32_t link, const mabd_real* v,
+                                   mabd_mat3* by_q, mabd_mat3* by_center);
 /// Derivative of tau of a ball with laws by a turn of the centre of its chart, link frame (laws.c).
 mabd_mat3 mabd_redmax_ball_center(const mabd_redmax_solve* s, int32_t link);
 

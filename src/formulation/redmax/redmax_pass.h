@@ -119,6 +119,26 @@ void mabd_redmax_pass_set_target(const mabd_redmax_pass* r, int32_t i, mabd_real
 /// Forward: add the changes of the residual by the parameter of direction i to g->changes.
 void mabd_redmax_pass_parameter(const mabd_redmax_pass* r, int32_t i);
 
+// ---- a tree that stands still (tangent_still.c) ------------------------------------------------
+
+/// What a simulation and a pass are outside of a tree that stands still.
+typedef struct mabd_redmax_moving {
+    mabd_redmax_solve s;
+    const mabd_model* model;
+    mabd_redmax_freedom* freedoms;
+    int32_t* body_force;
+    bool has_applied;
+} mabd_redmax_moving;
+
+/// Leave nothing of a part but inertia, rows and held axes: no gravity, forces, laws and springs.
+mabd_redmax_moving mabd_redmax_still_enter(mabd_redmax_pass* r);
+/// Undo mabd_redmax_still_enter.
+void mabd_redmax_still_leave(mabd_redmax_pass* r, const mabd_redmax_moving* moving);
+/// Compute the residual of a tree that stands still, at the accelerations in sim->a and the forces
+/// of the rows, the forces on held components of rotation vectors there, and the derivatives of the
+/// forces of rows and balls.
+void mabd_redmax_still_residual(mabd_redmax_pass* r);
+
 // ---- the projection at the end of a step (tangent_closing.c) -----------------------------------
 
 /// Go back over the projection onto loops that has ended a step: bars of `end` -> g->q and g->v of

@@ -7,59 +7,27 @@
 //   pose    m(q, x, y) = 0,   C(q) + c(q, x) = 0
 //   rates   m(q, x, y) = 0,   c(q, v + x) = 0          c(q, w) = G(q) w + what scripts move
 //
-// where scripts rest in the first. m is the residual of the tree at rates 0 and accelerations x
-// with nothing but inertia and the forces y of rows, and c the rows as rates at w: so both have the
-// derivatives of any residual. Methods that hold poses correct poses alone, and hardly ever. Going
-// back with bars on q + x and v + x, each correction takes one factor, one transposed solve
-// M'z + G'mu = x-bar, -Gz = 0, and two sweeps:
+// where scripts rest in the first, and held axes take x = 0, or Y(q) x = 0 of a rotation vector, in
+// place of their m = 0. m is the residual of a tree that stands still (tangent_still.c), and c the
+// rows as rates at w: so both have the derivatives of any residual. Methods that hold poses correct
+// poses alone, and hardly ever. Going back with bars on q + x and v + x, each correction takes one
+// factor, one transposed solve M'z + G'mu = x-bar, -Gz = 0, and two sweeps:
 //
 //   q-bar -= (dm/dq)'z + (dC/dq + dc/dq)'mu        v-bar -= G'mu
 
-#include "formulation/redmax/redmax_pass.h"
+#include "formulation/redmax/tangent_law.h"
 
 #include "formulation/redmax/redmax_loops.h"
 
 static const mabd_redmax_weights by_q = {1, 0, 0}, by_v = {0, 1, 0};
 
-// ---- the still tree ----------------------------------------------------------------------------
-
-/// The simulation as it is outside of the projection.
-typedef struct kept_sim {
-    mabd_redmax_solve s;
-    const mabd_model* model;
-    mabd_redmax_freedom* freedoms;
-    int32_t* body_force;
-    bool has_applied;
-} kept_sim;
+// ---- the way -----------------------------------------------------------------------------------
 
 // Leave nothing but inertia.
-static kept_sim enter(mabd_redmax_pass* r) {
-    mabd_redmax_gradient* g = r->g;
-    mabd_redmax_sim* sim = g->sim;
-    const kept_sim kept = {r->s, sim->model, sim->freedoms, sim->body_force,
-                           sim->inputs.has_applied};
-    g->still = *sim->model;
-    memset(g->still.gravity, 0, sizeof g->still.gravity);
-    g->still.ground_count = 0;
-    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
-        mabd_redmax_freedom* f = &g->still_freedoms[k];
-        *f = sim->freedoms[k];
-        f->k = f->d = f->push = 0;
-        sim->guard_force[k] = sim->guard_motor[k] = 0;
-    }
-    sim->model = &g->still, sim->freedoms = g->still_freedoms;
-    sim->body_force = g->still_force, sim->inputs.has_applied = false;
-    r->s.force = sim->guard_force, r->s.motor = sim->guard_motor;
-    r->s.wind = mabd_v3(0, 0, 0), r->s.still = true;
+static mabd_redmax_moving enter(mabd_redmax_pass* r) {
+    const mabd_redmax_moving moving = mabd_redmax_still_enter(r);
     r->s.time = r->s.from + r->s.h;
-    return kept;
-}
-
-static void leave(mabd_redmax_pass* r, const kept_sim* kept) {
-    mabd_redmax_sim* sim = r->g->sim;
-    sim->model = kept->model, sim->freedoms = kept->freedoms;
-    sim->body_force = kept->body_force, sim->inputs.has_applied = kept->has_applied;
-    r->s = kept->s;
+    return moving;
 }
 
 static mabd_real* way_at(const mabd_redmax_pass* r, int32_t i) {
@@ -71,7 +39,7 @@ static mabd_status find_way(mabd_redmax_pass* r, mabd_integrator method, int32_t
     mabd_redmax_gradient* g = r->g;
     mabd_redmax_solve s = r->s;
     s.time = s.from + s.h;
-    s.way = g->way, s.way_count = count;
+    s.way = g->way, s.way_count = count, s.loads = false;
     mabd_redmax_pass_copy(r, g->open_v, g->sim->v);
     const mabd_status status =
         mabd_redmax_holds_poses(method) ? mabd_redmax_close_poses(&s) : mabd_redmax_close_loops(&s);
@@ -115,15 +83,8 @@ static mabd_status find_change(mabd_redmax_pass* r, int32_t number) {
 // The residual m of a correction and its derivatives, and C where a pose is corrected; the mass
 // matrix is factored.
 static void enter_residual(mabd_redmax_pass* r, int32_t number) {
-    mabd_redmax_sim* sim = r->g->sim;
     place(r, number);
-    mabd_redmax_pass_clear(r, sim->v);
-    r->s.by_rate = false;
-    mabd_redmax_residual(&r->s);
-    mabd_redmax_derive_forces(&r->s);
-    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
-        if (sim->links[i].ball >= 0 && sim->links[i].laws) mabd_redmax_ball_derivatives(&r->s, i);
-    }
+    mabd_redmax_still_residual(r);
 }
 
 // The rows c of a correction at their rates.
@@ -161,6 +122,8 @@ static mabd_status correction_back(mabd_redmax_pass* r, int32_t number, mabd_rea
     mabd_redmax_pass_copy(r, g->z, rates ? g->v : g->q);
     mabd_redmax_mass_solve_transposed(&r->s, g->z, NULL, mu);
     r->s.row_bars = rates ? NULL : mu;
+    mabd_redmax_split_rows(r);
+    mabd_redmax_pass_held_rates(r, g->sim->a, g->q, center);
     mabd_redmax_pull_back(&r->s, g->z, NULL);
     collect(r, g->z, false, center);
     if (!rates) mabd_redmax_add_coupling_bars(&r->s, -1, g->q);
@@ -183,12 +146,12 @@ mabd_status mabd_redmax_closing_back(mabd_redmax_pass* r, mabd_integrator method
     mabd_redmax_pass_clear(r, g->q), mabd_redmax_pass_clear(r, g->v);
     mabd_redmax_pass_end(r, g->closed_q, g->closed_v, end, start);
     if (!rates && count == 0) return MABD_OK;
-    const kept_sim kept = enter(r);
+    const mabd_redmax_moving moving = enter(r);
     if (rates) status = correction_back(r, -1, start.q);
     for (int32_t k = count - 1; k >= 0 && status == MABD_OK; k--) {
         status = correction_back(r, k, start.q);
     }
-    leave(r, &kept);
+    mabd_redmax_still_leave(r, &moving);
     return status;
 }
 
@@ -239,8 +202,10 @@ static mabd_status correction_forward(mabd_redmax_pass* r, int32_t number,
             d->rows[row + (size_t)k] = -d->rows[row + (size_t)k] - own;
         }
         for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
-            g->z[k] = g->sim->freedoms[k].prescribed ? 0 : -g->z[k];
+            g->z[k] = -g->z[k], g->hold[k] = 0;
         }
+        mabd_redmax_pass_held_rates(r, g->sim->a, d->stage_v, d->now.q);
+        mabd_redmax_join_rows(r);
         mabd_redmax_mass_solve(&r->s, g->z, d->rows + row);
         for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
             to[k] += g->z[k];
@@ -255,13 +220,13 @@ mabd_status mabd_redmax_closing_forward(mabd_redmax_pass* r, mabd_integrator met
     const bool rates = !mabd_redmax_holds_poses(method);
     int32_t count = 0;
     MABD_TRY(find_way(r, method, &count));
-    const kept_sim kept = enter(r);
+    const mabd_redmax_moving moving = enter(r);
     mabd_status status = MABD_OK;
     for (int32_t k = 0; k < count && status == MABD_OK; k++) {
         status = correction_forward(r, k, from);
     }
     if (rates && status == MABD_OK) status = correction_forward(r, -1, from);
-    leave(r, &kept);
+    mabd_redmax_still_leave(r, &moving);
     for (int32_t i = 0; i < g->direction_count; i++) {
         mabd_redmax_direction* d = &from[i];
         mabd_redmax_pass_copy(r, g->q, d->stage_v), mabd_redmax_pass_copy(r, g->v, d->stage_a);

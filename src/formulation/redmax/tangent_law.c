@@ -109,6 +109,27 @@ void mabd_redmax_pass_theta_rate(const mabd_redmax_pass* r, mabd_real* rate, mab
     }
 }
 
+void mabd_redmax_pass_held_rates(const mabd_redmax_pass* r, const mabd_real* v, mabd_real* q,
+                                 mabd_real* center) {
+    const mabd_redmax_gradient* g = r->g;
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &g->sim->links[i];
+        const int32_t at = link->first;
+        mabd_mat3 by_q, by_center;
+        if (!holds_theta(g->sim, link)) continue;
+        mabd_redmax_ball_rate_changes(&r->s, i, v + at, &by_q, &by_center);
+        for (int j = 0; j < 3; j++) {
+            const mabd_vec3 own = mabd_m3_column(&by_q, j), turn = mabd_m3_column(&by_center, j);
+            for (int k = 0; k < 3; k++) {
+                mabd_real* y = g->hold + at + k;
+                if (!g->sim->freedoms[at + k].held) continue;
+                if (q) mabd_pass_scaled(r->back, -mabd_v3_get(own, k), 1, y, q + at + j);
+                mabd_pass_scaled(r->back, -mabd_v3_get(turn, k), 1, y, center + at + j);
+            }
+        }
+    }
+}
+
 // ---- laws --------------------------------------------------------------------------------------
 
 // y += the change of the force or coordinate of a branch; backwards y is its bar.

@@ -23,6 +23,11 @@ void mabd_redmax_pass_theta(const mabd_redmax_pass* r, mabd_real s, const mabd_r
 /// turns of the centres of charts.
 void mabd_redmax_pass_theta_rate(const mabd_redmax_pass* r, mabd_real* rate, mabd_real* center);
 
+/// g->hold -= the changes of the rates theta' = dtheta/dq v of held components of rotation vectors,
+/// at rates v (freedoms), by q (null = none) and turns of the centres of charts.
+void mabd_redmax_pass_held_rates(const mabd_redmax_pass* r, const mabd_real* v, mabd_real* q,
+                                 mabd_real* center);
+
 /// Take the impulses at the end of a step again, from the node in sim->next before them, and go
 /// back over them: bars of `end` after them -> before them (tangent_impact.c).
 mabd_status mabd_redmax_impact_back(mabd_redmax_pass* r, mabd_redmax_tangent end);

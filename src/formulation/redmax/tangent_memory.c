@@ -311,11 +311,6 @@ mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_
         return refuse("laws on the axis of a joint that closes a loop",
                       "the share of a body behind that joint has no derivatives", error);
     }
-    for (int32_t i = 0; i < sim->part_count; i++) {
-        if (sim->parts[i].law_count == 0 || sim->parts[i].row_count == 0) continue;
-        return refuse("stops, drives, friction and rigid servos of balls",
-                      "no derivatives beside loops and couplings", error);
-    }
     MABD_TRY(check_axes(sim, error));
     for (int32_t i = 0; i < setup->parameter_count; i++) {
         MABD_TRY(check_parameter(sim, &setup->parameters[i], error));

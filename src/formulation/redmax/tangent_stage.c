@@ -429,6 +429,7 @@ mabd_status mabd_redmax_implicit_back(mabd_redmax_pass* r, mabd_integrator metho
     if (ends_closed(r)) {
         enter_rates(r, method, two, r->end_q);
         if (two) mabd_redmax_settle_prescribed(&r->s);
+        mabd_redmax_set_branches(&r->s, r->end_branch); // held axes stay where they are
         MABD_TRY(mabd_redmax_closing_back(r, method, end, start));
         if (two) enter_first_stage(r, method); // the base of the second stage
         MABD_TRY(enter_stage(r, method, two, r->end_q, r->end_branch, r->end_force));
