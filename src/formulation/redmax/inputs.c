@@ -58,8 +58,8 @@ void mabd_redmax_prescribed(const mabd_redmax_solve* s, int32_t k, mabd_real* q,
     *q = sim->now.q[k] + (s->time - sim->time) * *rate;
 }
 
-bool mabd_redmax_jumps(const mabd_redmax_sim* sim, const mabd_redmax_part* part, mabd_real time) {
-    bool jumps = mabd_rigid_signal_jumps(sim->model, time, sim->def.h);
+bool mabd_redmax_jumps(const mabd_redmax_sim* sim, const mabd_redmax_part* part) {
+    bool jumps = sim->signals_jump;
     for (int32_t i = 0; i < part->link_count && !jumps; i++) {
         const mabd_redmax_link* link = &sim->links[part->link_first + i];
         jumps = mabd_rigid_force_jumps(&sim->inputs, link->body);

@@ -137,56 +137,94 @@ size_t mabd_redmax_lanes_bytes(const mabd_redmax_sim* sim) {
 
 // ---- steps -------------------------------------------------------------------------------------
 
-// Prepare the stage of the step of a part, if it is one that lanes solve.
+// Prepare a stage of a part, with its first guess.
+static void enter_stage(mabd_redmax_solve* s, mabd_integrator method, int number) {
+    mabd_redmax_sim* sim = s->sim;
+    const int32_t end = s->part->freedom_first + s->part->freedom_count;
+    mabd_redmax_set_stage(s, method, number);
+    for (int32_t k = s->part->freedom_first; k < end; k++) {
+        sim->q[k] = sim->q_b[k] + s->gamma * sim->v_b[k];
+    }
+}
+
+// Prepare the first stage of the step of a part, if it is one that lanes solve.
 static bool prepare(mabd_redmax_sim* sim, int32_t index, mabd_integrator* method,
                     mabd_redmax_solve* s) {
     mabd_redmax_part* part = &sim->parts[index];
-    const int32_t end = part->freedom_first + part->freedom_count;
     *s = mabd_redmax_begin_step(sim, index);
     if (!mabd_redmax_is_lean(s) || sim->inputs.has_applied) return false;
     *method = mabd_redmax_step_method(sim, part);
-    if (*method != MABD_INTEGRATOR_BDF2 && *method != MABD_INTEGRATOR_EULER) return false;
-    mabd_redmax_set_stage(s, *method, 0);
-    for (int32_t k = part->freedom_first; k < end; k++) {
-        sim->q[k] = sim->q_b[k] + s->gamma * sim->v_b[k];
+    if (*method != MABD_INTEGRATOR_BDF2 && *method != MABD_INTEGRATOR_EULER &&
+        *method != MABD_INTEGRATOR_SDIRK2) {
+        return false;
     }
+    enter_stage(s, *method, 0);
     return true;
+}
+
+// Solve a stage of `count` parts, and leave those in s that are solved; returns their number.
+static int solve_stage(mabd_redmax_sim* sim, mabd_redmax_solve* s, int count, int32_t thread) {
+    mabd_lean_lane_state state[MABD_WIDE_MOST];
+    char* memory = (char*)sim->lane_work + sim->lane_bytes * (size_t)thread;
+    int solved = 0;
+    for (int l = count; l < sim->lanes->width; l++) s[l] = s[0];
+    sim->lanes->newton(s, count, slots_of(sim, s[0].part), memory, state);
+    for (int l = 0; l < count; l++) {
+        mabd_redmax_part* part = s[l].part;
+        mabd_redmax_report* report = s[l].report;
+        for (int k = 0; k < MABD_REDMAX_STAGE_COUNT; k++) {
+            part->lane_seconds[k] += report->seconds[k];
+        }
+        if (state[l] == MABD_LEAN_LANE_SOLVED) {
+            part->lane_iterations[part->lane_solved] = report->iterations;
+            part->lane_searches[part->lane_solved++] = report->line_searches;
+            s[solved++] = s[l];
+        }
+        *report = (mabd_redmax_report){0};
+    }
+    return solved;
+}
+
+// Prepare the second stage of sdirk2 of a part whose first one is solved.
+static void enter_second(mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    const size_t first = (size_t)s->part->freedom_first;
+    const size_t bytes = (size_t)s->part->freedom_count * sizeof *sim->q;
+    memcpy(sim->stage_q + first, sim->trial + first, bytes);
+    enter_stage(s, MABD_INTEGRATOR_SDIRK2, 1);
 }
 
 void mabd_redmax_solve_pack(mabd_redmax_sim* sim, int32_t index, int32_t thread) {
     const mabd_lean_pack* pack = &sim->packs[index];
     mabd_redmax_solve s[MABD_WIDE_MOST];
-    mabd_lean_lane_state state[MABD_WIDE_MOST];
     int count = 0;
     mabd_integrator first = MABD_INTEGRATOR_AUTO, method;
     for (int32_t k = pack->first; k < pack->first + pack->count; k++) {
         mabd_redmax_part* part = &sim->parts[sim->pack_parts[k]];
-        part->solved = false;
+        part->lane_solved = part->lane_taken = 0;
         memset(part->lane_seconds, 0, sizeof part->lane_seconds);
         if (!prepare(sim, sim->pack_parts[k], &method, &s[count])) continue;
         if (count > 0 && method != first) continue;
         first = method, count++;
     }
     if (count < 2) return;
-    for (int l = count; l < sim->lanes->width; l++) s[l] = s[0];
-    char* memory = (char*)sim->lane_work + sim->lane_bytes * (size_t)thread;
-    sim->lanes->newton(s, count, slots_of(sim, s[0].part), memory, state);
-    for (int l = 0; l < count; l++) {
-        mabd_redmax_part* part = s[l].part;
-        const mabd_redmax_report* report = s[l].report;
-        part->solved = state[l] == MABD_LEAN_LANE_SOLVED;
-        part->lane_iterations = report->iterations, part->lane_searches = report->line_searches;
-        memcpy(part->lane_seconds, report->seconds, sizeof report->seconds);
-    }
+    count = solve_stage(sim, s, count, thread);
+    if (first != MABD_INTEGRATOR_SDIRK2) return;
+    for (int l = 0; l < count; l++) enter_second(&s[l]);
+    if (count >= 2) solve_stage(sim, s, count, thread);
 }
 
 bool mabd_redmax_take_lane(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
-    const size_t first = (size_t)s->part->freedom_first;
-    if (!s->part->solved) return false;
-    s->part->solved = false;
-    memcpy(sim->q + first, sim->trial + first, (size_t)s->part->freedom_count * sizeof *sim->q);
-    s->report->iterations += s->part->lane_iterations;
-    s->report->line_searches += s->part->lane_searches;
+    mabd_redmax_part* part = s->part;
+    const size_t first = (size_t)part->freedom_first;
+    if (part->lane_taken >= part->lane_solved) return false;
+    const int32_t stage = part->lane_taken++;
+    const bool begins = stage == 0 && part->taken == MABD_INTEGRATOR_SDIRK2;
+    memcpy(sim->q + first, (begins ? sim->stage_q : sim->trial) + first,
+           (size_t)part->freedom_count * sizeof *sim->q);
+    mabd_redmax_rates(s);
+    s->report->iterations += part->lane_iterations[stage];
+    s->report->line_searches += part->lane_searches[stage];
     return true;
 }

@@ -46,6 +46,9 @@
 #define MABD_REDMAX_EXPLICIT_REASON                                                                \
     "the step diverges: its acceleration turns by more than a quarter of a turn at"
 
+/// Most stages of an implicit method (step.c).
+#define MABD_REDMAX_STAGES 2
+
 /// Names of the timed stages.
 #define MABD_REDMAX_STAGE_LIST(X)                                                                  \
     X(STEP, "step") /* everything but the three below */                                           \
@@ -174,8 +177,8 @@ typedef struct mabd_redmax_part {
     mabd_axis_stalls stalls;                // of the search for branches
     bool has_branches;                      // sim->branch is known
     mabd_redmax_structure structure;
-    bool solved;                            // its stage, in lanes
-    int32_t lane_iterations, lane_searches; // of that solution
+    int32_t lane_solved, lane_taken; // stages of its step solved in lanes, and those it has taken
+    int32_t lane_iterations[MABD_REDMAX_STAGES], lane_searches[MABD_REDMAX_STAGES];
     double lane_seconds[MABD_REDMAX_STAGE_COUNT];
     bool touches;          // had contact points in the last step: it goes on by implicit Euler
     bool pins;             // the friction of some axis follows its load (pins.c)
@@ -277,6 +280,7 @@ typedef struct mabd_redmax_sim {
     mabd_rigid_inputs inputs;   // targets and forces from outside
     mabd_rigid_books books;     // energies at the start, works since
     mabd_real time;             // [s] of `now`
+    bool signals_jump;          // some signal jumps at `now`
     bool placed;                // frames and velocities of links are those of `now`
 
     // workspace: iterate and stages (freedoms)

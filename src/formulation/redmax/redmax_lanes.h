@@ -2,11 +2,11 @@
 // Copies of a robot in lanes.
 //
 // Lean parts (lean.h) with links of the same kinds behind the same parents, such as copies of a
-// robot, form packs of as many parts as the vectors of the instruction set have reals. The stage of
-// a step of all parts of a pack is solved at once (lean_lanes.c), before each part takes its step
-// (step.c), which finds the solution instead of calling newton.c. Masses, lengths and laws may
-// differ. Parts that take another method in a step than the first of their pack go alone. None of
-// this changes bits.
+// robot, form packs of as many parts as the vectors of the instruction set have reals. The stages
+// of a step of all parts of a pack are solved at once (lean_lanes.c), before each part takes its
+// step (step.c), which finds the solutions instead of calling newton.c. Masses, lengths and laws
+// may differ. Parts that take another method in a step than the first of their pack go alone. None
+// of this changes bits.
 #pragma once
 
 #include "formulation/redmax/lean.h"

@@ -32,9 +32,9 @@ void mabd_redmax_prescribed(const mabd_redmax_solve* s, int32_t freedom, mabd_re
 /// True if a prescribed freedom can follow the rate of its signal: the signal does not jump
 /// (inputs.c).
 bool mabd_redmax_has_rate(const mabd_redmax_sim* sim, int32_t freedom);
-/// True if a control, a force or a signal of steps of a part jumps at the start of the step
+/// True if a control or force of a part, or a signal of steps, jumps at the start of the step
 /// (inputs.c).
-bool mabd_redmax_jumps(const mabd_redmax_sim* sim, const mabd_redmax_part* part, mabd_real time);
+bool mabd_redmax_jumps(const mabd_redmax_sim* sim, const mabd_redmax_part* part);
 /// Entries of the table (inputs.c).
 void mabd_redmax_restart_input(void* self, int32_t control, int32_t body);
 void mabd_redmax_set_targets(void* self, int32_t first, int32_t count, const bool* which,

@@ -464,6 +464,7 @@ static mabd_status advance_once(mabd_redmax_solve* s, mabd_integrator method, ma
     mabd_redmax_begin_branches(s, time);
     mabd_redmax_load_forces(s);
     const mabd_status status = mabd_redmax_advance(s, method, last, &sim->next);
+    s->part->lane_solved = 0; // what lanes have solved is of this attempt
     if (!s->jumped) return status;
     s->watches = false, s->part->peak_after = s->part->peak;
     s->part->taken = MABD_INTEGRATOR_EULER;
@@ -492,7 +493,7 @@ mabd_redmax_solve mabd_redmax_begin_step(mabd_redmax_sim* sim, int32_t index) {
 
 mabd_integrator mabd_redmax_step_method(const mabd_redmax_sim* sim, const mabd_redmax_part* part) {
     const bool restart =
-        sim->def.integrator == MABD_INTEGRATOR_BDF2 && mabd_redmax_jumps(sim, part, sim->time);
+        sim->def.integrator == MABD_INTEGRATOR_BDF2 && mabd_redmax_jumps(sim, part);
     return method_of(sim, part, part->has_history && !restart);
 }
 
@@ -637,6 +638,7 @@ mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, m
     memset(info, 0, sizeof *info);
     info->converged = true, info->worst_joint = -1;
     sim->time = time, sim->placed = false;
+    sim->signals_jump = mabd_rigid_signal_jumps(sim->model, time, sim->def.h);
     step_parts(sim);
     const mabd_redmax_report* bad = NULL;
     for (int32_t i = 0; i < sim->part_count; i++) {
