@@ -47,3 +47,25 @@ void mabd_rigid_joint_coordinates(const mabd_model* m, int32_t joint, mabd_joint
         coordinates[MABD_AXIS_RX + locked] = mabd_row_value(&view, row, gap);
     }
 }
+
+// Relative angular velocity in the joint frame on b, on which dampers of a rotation vector act.
+static mabd_vec3 turn_rate(const mabd_joint_view* v, mabd_rigid_twist a, mabd_rigid_twist b) {
+    const mabd_vec3 seen = mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, a.w));
+    return mabd_m3_tmul(v->Fb, mabd_v3_sub(b.w, seen));
+}
+
+void mabd_rigid_control_coordinates(const mabd_row_set* set, const mabd_joint_view* view,
+                                    mabd_rigid_twist a, mabd_rigid_twist b, const mabd_real* near,
+                                    mabd_real* x) {
+    mabd_real old[MABD_JOINT_MAX_ROWS] = {0}, value[MABD_JOINT_MAX_ROWS];
+    mabd_rigid_row J[MABD_JOINT_MAX_ROWS];
+    for (int32_t r = 0; r < set->control_count; r++) old[r] = near[2 * r];
+    mabd_rigid_joint_rows(view, set->control_count, set->control_row, old, value, J);
+    for (int32_t r = 0; r < set->control_count; r++) {
+        const mabd_row* row = &set->control_row[r];
+        x[2 * r] = value[r];
+        x[2 * r + 1] = set->damped && row->kind == MABD_ROW_VECTOR
+                           ? mabd_v3_get(turn_rate(view, a, b), row->axis)
+                           : mabd_rigid_row_rate(&J[r], a, b);
+    }
+}

@@ -47,6 +47,15 @@ MABD_FN mabd_rigid_twist mabd_rigid_twist_axpy(mabd_real s, mabd_rigid_twist b,
     a.v = mabd_v3_axpy(s, b.v, a.v), a.w = mabd_v3_axpy(s, b.w, a.w);
     return a;
 }
+/// Return the constant twist, seen in the principal frame of `from`, that moves a body from one
+/// pose to another in h [s].
+MABD_FN mabd_rigid_twist mabd_rigid_mean_twist(const mabd_rigid_pose* from,
+                                               const mabd_rigid_pose* to, mabd_real h) {
+    mabd_rigid_twist u;
+    u.v = mabd_v3_scale(1 / h, mabd_v3_sub(to->c, from->c));
+    u.w = mabd_v3_scale(1 / h, mabd_so3_log(mabd_m3_tproduct(from->R, to->R)));
+    return u;
+}
 /// Compute M^-1 f of a body of a class.
 MABD_FN mabd_rigid_twist mabd_rigid_accelerate(const mabd_model_class* c, mabd_rigid_wrench f) {
     const mabd_real* I = c->principal;

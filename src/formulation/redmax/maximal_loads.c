@@ -12,8 +12,8 @@
 // Loads are forces in world axes and torques in the principal frame of their body.
 
 #include "formulation/redmax/maximal.h"
+#include "rigid/body_load.h"
 #include "rigid/rigid_output.h"
-#include "scene/signal.h"
 
 #include <string.h>
 
@@ -37,49 +37,8 @@ mabd_real mabd_maximal_motor(const mabd_maximal_sim* sim, int32_t joint, int32_t
     return mabd_rigid_signal(set->motor[r].force, sim->time, sim->def.h, sim->time);
 }
 
-// ---- bodies ------------------------------------------------------------------------------------
-
 static void add_torque(mabd_rigid_wrench* load, mabd_vec3 t) {
     load->t = mabd_v3_add(load->t, t);
-}
-
-// Add a force in world axes, seen as `seen` in the principal frame, at the point X.
-static void add_force(mabd_rigid_wrench* load, mabd_vec3 X, mabd_vec3 force, mabd_vec3 seen) {
-    load->f = mabd_v3_add(load->f, force);
-    add_torque(load, mabd_v3_cross(X, seen));
-}
-
-static void add_scene_forces(const mabd_maximal_sim* sim, int32_t body, mabd_rigid_wrench* load) {
-    const mabd_mat3 R = sim->poses[body].R;
-    for (int32_t i = sim->body_force[body]; i < sim->body_force[body + 1]; i++) {
-        const mabd_model_force* own = &sim->model->forces[i];
-        const mabd_real k =
-            own->signal ? mabd_rigid_signal(own->signal, sim->time, sim->def.h, sim->time) : 1;
-        const mabd_vec3 f = mabd_v3_scale(k, own->force), t = mabd_v3_scale(k, own->torque);
-        if (own->body_frame) {
-            add_force(load, own->point, mabd_m3_mul(R, f), f);
-            add_torque(load, t);
-        } else {
-            add_force(load, own->point, f, mabd_m3_tmul(R, f));
-            add_torque(load, mabd_m3_tmul(R, t));
-        }
-    }
-}
-
-static mabd_rigid_wrench body_load(const mabd_maximal_sim* sim, int32_t body, mabd_vec3 wind) {
-    const mabd_model* m = sim->model;
-    const mabd_body_material* material = &m->classes[m->body_class[body]].material;
-    mabd_rigid_wrench load = {mabd_v3_scale(material->mass, mabd_v3_load(m->gravity)), {0, 0, 0}};
-    add_scene_forces(sim, body, &load);
-    if (sim->inputs.has_applied) {
-        const mabd_real* own = sim->inputs.applied + 6 * (size_t)body;
-        load.f = mabd_v3_add(load.f, mabd_v3_load(own));
-        add_torque(&load, mabd_m3_tmul(sim->poses[body].R, mabd_v3_load(own + 3)));
-    }
-    if (material->drag > 0) {
-        load.f = mabd_v3_axpy(material->drag, mabd_v3_sub(wind, sim->u[body].v), load.f);
-    }
-    return load;
 }
 
 // ---- axes --------------------------------------------------------------------------------------
@@ -155,7 +114,12 @@ void mabd_maximal_set_loads(mabd_maximal_sim* sim) {
     const mabd_vec3 wind = mabd_rigid_wind(m, sim->time, sim->def.h, sim->time);
     memset(sim->load, 0, ((size_t)m->body_count + 1) * sizeof *sim->load);
     for (int32_t i = 0; i < m->body_count; i++) {
-        if (sim->body_component[i] >= 0) sim->load[i] = body_load(sim, i, wind);
+        if (sim->body_component[i] < 0) continue;
+        const mabd_rigid_moment at = {sim->time, sim->time, sim->def.h};
+        const mabd_real drag = m->classes[m->body_class[i]].material.drag;
+        mabd_rigid_wrench* load = &sim->load[i];
+        *load = mabd_rigid_body_load(m, &sim->inputs, i, sim->body_force[i], sim->poses[i].R, &at);
+        if (drag > 0) load->f = mabd_v3_axpy(drag, mabd_v3_sub(wind, sim->u[i].v), load->f);
     }
     for (int32_t i = 0; i < m->joint_count; i++) {
         const mabd_row_set* set = &m->row_sets[m->joints[i].row_set];

@@ -29,6 +29,7 @@
 
 #include "formulation/redmax/maximal.h"
 #include "formulation/redmax/maximal_bias.h"
+#include "rigid/joint_coordinates.h"
 #include "rigid/script.h"
 
 #include <string.h>
@@ -60,15 +61,6 @@ int32_t mabd_maximal_row_count(const mabd_model* m, const mabd_sim_def* def, int
 
 // ---- bodies ------------------------------------------------------------------------------------
 
-// Motion of a scripted body over the step as a twist.
-static mabd_rigid_twist script_twist(const mabd_rigid_pose* from, const mabd_rigid_pose* to,
-                                     mabd_real h) {
-    mabd_rigid_twist u;
-    u.v = mabd_v3_scale(1 / h, mabd_v3_sub(to->c, from->c));
-    u.w = mabd_v3_scale(1 / h, mabd_so3_log(mabd_m3_tproduct(from->R, to->R)));
-    return u;
-}
-
 void mabd_maximal_place(mabd_maximal_sim* sim) {
     const mabd_model* m = sim->model;
     for (int32_t i = 0; i <= m->body_count; i++) {
@@ -80,7 +72,7 @@ void mabd_maximal_place(mabd_maximal_sim* sim) {
         if (script >= 0) {
             const mabd_rigid_pose to =
                 mabd_rigid_script_pose(m, &m->scripts[script], sim->time + sim->def.h);
-            sim->u[i] = script_twist(pose, &to, sim->def.h);
+            sim->u[i] = mabd_rigid_mean_twist(pose, &to, sim->def.h);
         }
         sim->free[i] = sim->u[i];
     }
@@ -175,13 +167,6 @@ void mabd_maximal_rows(mabd_maximal_sim* sim, int32_t component) {
 
 // ---- coordinates -------------------------------------------------------------------------------
 
-// Relative angular velocity in the joint frame on b, on which dampers of a rotation vector act.
-static mabd_vec3 turn_rate(const mabd_joint_view* v, const mabd_rigid_twist* a,
-                           const mabd_rigid_twist* b) {
-    const mabd_vec3 seen = mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, a->w));
-    return mabd_m3_tmul(v->Fb, mabd_v3_sub(b->w, seen));
-}
-
 void mabd_maximal_coordinates(const mabd_maximal_sim* sim, const mabd_model_joint* joint,
                               const mabd_maximal_node* node, mabd_real time, const mabd_real* near,
                               mabd_real* x) {
@@ -189,16 +174,6 @@ void mabd_maximal_coordinates(const mabd_maximal_sim* sim, const mabd_model_join
     const mabd_joint_view view = mabd_maximal_view(sim, joint, node, time);
     const mabd_rigid_state a = mabd_maximal_state_of(sim, node, time, joint->a);
     const mabd_rigid_state b = mabd_maximal_state_of(sim, node, time, joint->b);
-    const mabd_rigid_twist ua = mabd_rigid_twist_of(&a), ub = mabd_rigid_twist_of(&b);
-    mabd_real old[MABD_JOINT_MAX_ROWS] = {0}, value[MABD_JOINT_MAX_ROWS];
-    mabd_rigid_row J[MABD_JOINT_MAX_ROWS];
-    for (int32_t r = 0; r < set->control_count; r++) old[r] = near[2 * r];
-    mabd_rigid_joint_rows(&view, set->control_count, set->control_row, old, value, J);
-    for (int32_t r = 0; r < set->control_count; r++) {
-        const mabd_row* row = &set->control_row[r];
-        x[2 * r] = value[r];
-        x[2 * r + 1] = set->damped && row->kind == MABD_ROW_VECTOR
-                           ? mabd_v3_get(turn_rate(&view, &ua, &ub), row->axis)
-                           : mabd_rigid_row_rate(&J[r], ua, ub);
-    }
+    mabd_rigid_control_coordinates(set, &view, mabd_rigid_twist_of(&a), mabd_rigid_twist_of(&b),
+                                   near, x);
 }
