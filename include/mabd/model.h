@@ -94,9 +94,9 @@ MABD_API bool mabd_model_ground_plane(const mabd_model* model, mabd_real* point,
 /// a body that hangs at no joint (`joint` = -1) and moves freely.
 ///
 /// Positions of a joint: its free axes in the order of mabd_axis, slides [m] and angles [rad], 0 in
-/// the start pose; three free rotations (ball, slot, free) are one unit quaternion w x y z, the
-/// joint frame on b seen from that on a. Velocities: their rates [m/s], [rad/s]; of three free
-/// rotations the angular velocity of b against a, in the joint frame on b [rad/s].
+/// the start pose; three free rotations (ball, slot, point-on-plane, free) are one unit quaternion
+/// w x y z, the joint frame on b seen from that on a. Velocities: their rates [m/s], [rad/s]; of
+/// three free rotations the angular velocity of b against a, in the joint frame on b [rad/s].
 /// Positions of a free body: position and quaternion of mabd_sim_get_state; velocities: its
 /// velocity, world, and its angular velocity, in the user frame of the body. Of a node: its
 /// position and its velocity alone.

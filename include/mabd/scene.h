@@ -145,7 +145,8 @@ MABD_API mabd_geom mabd_geom_make(mabd_shape shape, const mabd_real* size, mabd_
 
 // ---- joints ------------------------------------------------------------------------------------
 
-/// The twelve joints of [VQ Tab. 3]. Axes are those of the joint frame; body a is the base.
+/// The twelve joints of [VQ Tab. 3] and two of [VI Tab. B.2]. Axes are those of the joint frame;
+/// body a is the base.
 /// (name in JSON, free translations, free rotations)
 #define MABD_JOINT_LIST(X)                                                                         \
     X(FIXED, "fixed", "", "")                                                                      \
@@ -159,7 +160,9 @@ MABD_API mabd_geom mabd_geom_make(mabd_shape shape, const mabd_real* size, mabd_
     X(PLANAR, "planar", "xy", "z")                                                                 \
     X(BALL, "ball", "", "xyz")                                                                     \
     X(SLOT, "slot", "x", "xyz")                                                                    \
-    X(FREE, "free", "xyz", "xyz")
+    X(FREE, "free", "xyz", "xyz")                                                                  \
+    X(AXIS, "axis", "xyz", "x")                                                                    \
+    X(POINT_ON_PLANE, "point-on-plane", "xy", "xyz")
 
 /// Joints without such rows, for formulations that work with joint coordinates
 /// (MABD_CAN_CURVES); given in world coordinates only, so `local` is refused.
@@ -189,9 +192,9 @@ MABD_API const char* mabd_joint_name(mabd_joint type);
 /// Find the joint type with a name as in JSON; -1 if there is none.
 MABD_API int mabd_joint_find(const char* name);
 
-/// Coordinates of the three free rotations of a ball, slot or free joint, for formulations with
-/// joint coordinates (MABD_CAN_CURVES); others ignore them. The rotation R from the frame on a to
-/// that on b is
+/// Coordinates of the three free rotations of a ball, slot, point-on-plane or free joint, for
+/// formulations with joint coordinates (MABD_CAN_CURVES); others ignore them. The rotation R from
+/// the frame on a to that on b is
 ///
 ///   local         C exp(q), C the rotation at the start of each step: no singular point
 ///   exponential   exp(q) from where both frames agree; beyond 4 rad q becomes (1 - 2pi/|q|) q
@@ -241,9 +244,9 @@ typedef struct mabd_pin_def {
 /// Forces along or about one free axis of a joint. Lengths in m, angles in rad.
 /// With coordinate x (0 in the start pose): force on x = -stiffness (x - rest) - damping x'
 ///   - armature x'' + servo_stiffness (servo(t) - x) - servo_damping x' + motor(t).
-/// On rx, ry, rz of ball, slot and free joints x is a component of the rotation vector; damping,
-/// armature, and servo_damping without max_force, act on the relative angular velocity O of b
-/// against a in the joint frame on b instead of x': torque on b = -damping O - armature O'.
+/// On rx, ry, rz of joints with three free rotations x is a component of the rotation vector;
+/// damping, armature, and servo_damping without max_force, act on the relative angular velocity O
+/// of b against a in the joint frame on b instead of x': torque on b = -damping O - armature O'.
 /// All but the motor are implicit: one compliant row. `servo_rigid` makes x = servo(t) exactly.
 /// Besides: stops that keep lower <= x <= upper without rebound; a drive x' = motor_velocity(t); a
 /// limit of the force of servo or drive; dry friction, which holds x' = 0 up to its force. They
@@ -304,7 +307,7 @@ typedef struct mabd_joint_part {
     mabd_real anchor[3]; // [m]
     mabd_real frame[4];
     mabd_real pitch;        // of a screw [m/rad]
-    mabd_joint_chart chart; // of a ball or slot
+    mabd_joint_chart chart; // of a ball, slot or point-on-plane
 } mabd_joint_part;
 
 #define MABD_JOINT_MAX_FREEDOMS 6
@@ -334,7 +337,7 @@ typedef struct mabd_joint_def {
     mabd_real start[2];              // coordinates of a spline in the start pose
     int32_t part_count;              // of a composite, with MABD_JOINT_MAX_FREEDOMS at most
     const mabd_joint_part* parts;    // (part_count) copied
-    mabd_joint_chart chart;          // of a ball, slot or free joint
+    mabd_joint_chart chart;          // of a joint with three free rotations
     uint32_t cookie;
 } mabd_joint_def;
 

@@ -39,6 +39,8 @@ static const joint_entry rigid[MABD_JOINT_TYPE_COUNT] = {
     [MABD_JOINT_BALL]        = {3, {NO_TRANSLATION}},
     [MABD_JOINT_SLOT]        = {2, {SLIDE(Y_), SLIDE(Z_)}},
     [MABD_JOINT_FREE]        = {0, {{0}}},
+    [MABD_JOINT_AXIS]        = {2, {ROTATION_ABOUT_X}},
+    [MABD_JOINT_POINT_ON_PLANE] = {1, {SLIDE(Z_)}},
     // a screw has one more, which ties its slide to its turn: no atomic row
     [MABD_JOINT_SCREW]       = {4, {SLIDE(Y_), SLIDE(Z_), ROTATION_ABOUT_X}},
 };
@@ -53,6 +55,8 @@ static const mabd_row turns[MABD_JOINT_TYPE_COUNT][3] = {
     [MABD_JOINT_BALL]        = {VECTOR(X_), VECTOR(Y_), VECTOR(Z_)},
     [MABD_JOINT_SLOT]        = {VECTOR(X_), VECTOR(Y_), VECTOR(Z_)},
     [MABD_JOINT_FREE]        = {VECTOR(X_), VECTOR(Y_), VECTOR(Z_)},
+    [MABD_JOINT_AXIS]        = {ANGLE_A(X_)},
+    [MABD_JOINT_POINT_ON_PLANE] = {VECTOR(X_), VECTOR(Y_), VECTOR(Z_)},
     [MABD_JOINT_SCREW]       = {ANGLE_A(X_)},
 };
 // clang-format on

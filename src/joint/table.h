@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The twelve joints of [VQ Tab. 3] as data over atomic rows.
+// The twelve joints of [VQ Tab. 3], and `axis` and `point-on-plane` of [VI Tab. B.2], as data over
+// atomic rows.
 //
 // Body a is the base (B in [VQ]), body b the follower (F). x y z are the axes of the joint frame,
 // carried by a as B_x B_y B_z and by b as F_x F_y F_z; P_a, P_b are the anchors.

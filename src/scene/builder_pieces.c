@@ -19,14 +19,19 @@ static bool has_pitch(mabd_joint type) {
 // A chart needs three free rotations. part: of a composite, -1 = the joint itself.
 static mabd_status check_chart(const mabd_subject* s, int32_t part, mabd_joint type,
                                mabd_joint_chart chart) {
-    const bool ball = type == MABD_JOINT_BALL || type == MABD_JOINT_SLOT || type == MABD_JOINT_FREE;
+    const mabd_joint_piece plain = {.type = type};
+    int quaternions = 0;
     char where[32] = "";
     if (part >= 0) snprintf(where, sizeof where, "part %d: ", (int)part);
     if ((unsigned)chart >= MABD_JOINT_CHART_COUNT) {
         return mabd_reject(s, "%sunknown chart %d", where, (int)chart);
     }
-    if (chart == MABD_CHART_LOCAL || ball) return MABD_OK;
-    return mabd_reject(s, "%schart '%s' needs a ball, a slot or a free joint, found type '%s'",
+    if (chart == MABD_CHART_LOCAL) return MABD_OK;
+    if ((unsigned)type < MABD_JOINT_TYPE_COUNT) mabd_piece_freedoms(&plain, &quaternions);
+    if (quaternions > 0) return MABD_OK;
+    return mabd_reject(s,
+                       "%schart '%s' needs three free rotations (ball, slot, point-on-plane or "
+                       "free), found type '%s'",
                        where, mabd_joint_chart_name(chart), mabd_joint_name(type));
 }
 

@@ -81,7 +81,7 @@ Test(cli_redmax_input, charts) {
                    "the chart 'XYX' of joint 'p' is singular in the start pose");
     expect_refused(JOINT("\"type\": \"ball\", \"chart\": \"XXY\""), 124, "found 'XXY'");
     expect_refused(JOINT("\"type\": \"hinge\", \"chart\": \"XYZ\""), 75,
-                   "needs a ball, a slot or a free joint");
+                   "needs three free rotations (ball, slot, point-on-plane or free)");
 }
 
 Test(cli_redmax_input, an_open_loop_names_joint_and_opening) {

@@ -24,6 +24,7 @@ static void expect_random(random_pattern pattern, bool balls, bool controls, int
                                       .grounded = seed == 11,
                                       .balls_only = balls,
                                       .controls = controls,
+                                      .wide = true,
                                       .mass_range = 5};
         mabd_scene* scene = random_scene(&def);
         cr_assert(eq(int, mabd_scene_set_young(scene, CONDITION_YOUNG, NULL), MABD_OK));

@@ -26,6 +26,7 @@ Test(instruction_sets, give_the_same_bits) {
                                           .grounded = true,
                                           .balls_only = balls,
                                           .controls = true,
+                                          .wide = true,
                                           .mass_range = 10};
             mabd_error error = {0};
             mabd_scene* scene = random_scene(&def);

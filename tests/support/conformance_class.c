@@ -26,6 +26,7 @@ static random_scene_def vary(random_pattern pattern, int32_t index, int32_t leas
         .balls_only = index % 7 == 0,
         .controls = index % 3 != 0,
         .soft = heavy,
+        .wide = index % 2,
         .mass_range = (mabd_real)(heavy ? 1e6 : 10),
     };
     return def;

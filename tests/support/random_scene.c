@@ -129,7 +129,8 @@ static void make_path(uint64_t* state, path_storage* s, mabd_joint_def* joint) {
 }
 
 static bool has_ball(mabd_joint type) {
-    return type == MABD_JOINT_BALL || type == MABD_JOINT_SLOT || type == MABD_JOINT_FREE;
+    return type == MABD_JOINT_BALL || type == MABD_JOINT_SLOT || type == MABD_JOINT_FREE ||
+           type == MABD_JOINT_POINT_ON_PLANE;
 }
 
 // Give balls charts that are not singular in the start pose.
@@ -141,13 +142,19 @@ static void draw_charts(uint64_t* state, path_storage* s, mabd_joint_def* joint)
     }
 }
 
+// Any type with rows; those that come after `free` only in wide scenes.
+static mabd_joint random_type(uint64_t* state, bool wide) {
+    const int32_t count = wide ? MABD_JOINT_COUNT - 1 : MABD_JOINT_FREE;
+    const mabd_joint type = (mabd_joint)random_index(state, count);
+    return type < MABD_JOINT_FREE ? type : type + 1;
+}
+
 static void add_joint(mabd_scene* scene, const random_scene_def* def, uint64_t* state, int32_t a,
                       int32_t b) {
     mabd_error error = {0};
     mabd_joint_def joint = mabd_default_joint_def();
     mabd_axis_def axes[MABD_AXIS_COUNT];
-    joint.type =
-        def->balls_only ? MABD_JOINT_BALL : (mabd_joint)random_index(state, MABD_JOINT_COUNT - 1);
+    joint.type = def->balls_only ? MABD_JOINT_BALL : random_type(state, def->wide);
     if (def->single) joint.type = single_joints[random_index(state, SINGLE_JOINTS)];
     joint.a = a;
     joint.b = b;

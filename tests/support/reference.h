@@ -6,7 +6,7 @@
 /// Compute the derivative dy (n) of the state y (n).
 typedef void (*reference_rate)(const void* context, const double* y, double* dy);
 
-#define REFERENCE_MAX 8 // largest n
+#define REFERENCE_MAX 14 // largest n
 
 /// Advance y (n) by `steps` steps of h [s].
 void reference_rk4(reference_rate rate, const void* context, int n, double h, long steps,

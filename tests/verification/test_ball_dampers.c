@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dampers and armature on the rotations of ball, slot and free joints act on the relative angular
-// velocity O and its rate, components in the joint frame on body b.
+// Dampers and armature on the rotations of ball, slot, point-on-plane and free joints act on the
+// relative angular velocity O and its rate, components in the joint frame on body b.
 //
 //   block = b   the frame is that of the principal axes of the block: Euler's equations in them,
 //                 (I_k + A_k) O_k' = (I O x O)_k - d_k O_k
@@ -198,8 +198,10 @@ Test(ball_dampers, armature_resists_the_rate_of_the_angular_velocity) {
     check_damped(&on_a);
 }
 
-Test(ball_dampers, slot_and_free_joints_do_the_same) {
+Test(ball_dampers, slot_plane_and_free_joints_do_the_same) {
     damped_case c = {"slot", MABD_JOINT_SLOT, {0.01, 0.02, 0.005}, {0.01, 0, 0}, false};
+    check_damped(&c);
+    c.name = "point-on-plane", c.type = MABD_JOINT_POINT_ON_PLANE;
     check_damped(&c);
     c.name = "free", c.type = MABD_JOINT_FREE;
     check_damped(&c);

@@ -81,7 +81,8 @@ static gradient_rig make_rig(mabd_joint type, mabd_integrator method) {
     gradient_rig_add(&rig, MABD_PARAMETER_ANCHOR_B, 1, (1 + (int)type) % 3)->scale = 0.02;
     mabd_parameter* force = gradient_rig_add(&rig, MABD_PARAMETER_FORCE, 1, (int)type % 6);
     force->first = 2, force->last = 5;
-    if (type != MABD_JOINT_BALL && type != MABD_JOINT_SLOT && type != MABD_JOINT_FREE) {
+    if (type != MABD_JOINT_BALL && type != MABD_JOINT_SLOT && type != MABD_JOINT_FREE &&
+        type != MABD_JOINT_POINT_ON_PLANE) {
         gradient_rig_add(&rig, MABD_PARAMETER_AXIS_A, 1, (int)type % 3)->scale = 0.05;
         gradient_rig_add(&rig, MABD_PARAMETER_AXIS_B, 1, (2 + (int)type) % 3)->scale = 0.05;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The free axes of all twelve joints are free: a constant force moves them by Newton's law.
+// The free axes of all fourteen joints are free: a constant force moves them by Newton's law.
 //
 //   along a free axis, force F through the centre     x = F t^2 / 2 m
 //   about a free axis through the centre, torque T    angle = T t^2 / 2 I

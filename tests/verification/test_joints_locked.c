@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locked axes of all twelve joints are locked: 200 steps of 10 ms under gravity and constant
+// The locked axes of all fourteen joints are locked: 200 steps of 10 ms under gravity and constant
 // forces and torques in general directions, at joints off the centres of mass, between two moving
 // bodies and against the world.
 //
@@ -9,10 +9,11 @@
 //
 // The poses that a user reads are rigid, the bodies are elastic. Values computed here from poses
 // alone, without the library's own measures, contain the strain of a moment N = |torque| + |force|
-// l times the lever l, from the centre to the farther anchor: bound 2 l N / (V mu), 1e-9 m for a
-// moment of 10 Nm at Young's modulus 1e12 Pa. Multipliers belong to the axes of the last reference,
-// forces are reported along those of the state: they differ by the remaining rotation, 1e-6 rad. So
-// does Newton's law where body a rotates.
+// l of the joint and of the loads, times the lever l, from the centre to the
+// farther anchor: bound 2 l N / (V mu), 1e-9 m for a moment of 10 Nm at Young's modulus 1e12 Pa.
+// Multipliers belong to the axes of the last reference, forces are reported along those of the
+// state: they differ by the remaining rotation, 1e-6 rad. So does Newton's law where body a
+// rotates.
 
 #include "support/joint_rig.h"
 #include "support/reference.h"
@@ -122,7 +123,8 @@ static double elastic_opening(const rig* r, const side* a, const side* b, const 
     double bound = 0;
     for (int i = 0; i < r->bodies; i++) {
         const double lever = rig_norm(blocks[i].place) + rig_distance(a->anchor, b->anchor);
-        const double moment = rig_norm(wrench + 3) + rig_norm(wrench) * lever;
+        const double loads = rig_norm(torques[i]) + rig_norm(forces[i]) * lever;
+        const double moment = rig_norm(wrench + 3) + rig_norm(wrench) * lever + loads;
         bound += 2 * lever * moment / (block_mass(&blocks[i]) / 1000 * 1e12 / 2.6);
     }
     return bound;

@@ -23,6 +23,7 @@ static mabd_model* mechanism(int32_t index) {
         .balls_only = index % 7 == 0,
         .controls = index % 3 == 1,
         .passive = true,
+        .wide = index % 2,
         .mass_range = (mabd_real)(index % 5 == 4 ? 1e3 : 10),
     };
     return rig_model(random_scene(&def));

@@ -380,6 +380,7 @@ Test(redmax_joints, states_are_set_saved_and_refused) {
                                         .bodies = 5,
                                         .grounded = seed % 2 == 0,
                                         .paths = true,
+                                        .wide = true,
                                         .mass_range = 2};
         mabd_model* model = rig_model(random_scene(&scene));
         mabd_sim_def def = redmax(0.002);

@@ -132,6 +132,7 @@ Test(redmax_mechanisms, random_trees_agree_with_the_quaternion_formulation_at_se
                                       .on_fixed = seed % 4 == 0,
                                       .controls = true,
                                       .soft = true,
+                                      .wide = true,
                                       .mass_range = 3};
         mabd_scene* scene = random_scene(&def);
         rig_check(mabd_scene_set_gravity(scene, gravity, &error), &error, "gravity");
@@ -162,6 +163,7 @@ static double wrench_distance(uint64_t seed, double h) {
                                     .grounded = seed % 2 == 0,
                                     .controls = true,
                                     .soft = true,
+                                    .wide = true,
                                     .mass_range = 3};
     mabd_model* model = rig_model(random_scene(&scene));
     const size_t n = 6 * (size_t)mabd_model_joint_count(model);
@@ -472,6 +474,7 @@ static mabd_model* forest(void) {
                                       .grounded = i % 2 == 0,
                                       .controls = true,
                                       .soft = true,
+                                      .wide = true,
                                       .mass_range = 2};
         random_scene_add(&def, scene);
     }

@@ -6,6 +6,7 @@
 //   fixed -        rectangular Tx Ty   pin-in-slot Tx Ry   planar Tx Ty Rz
 //   prismatic Tx   cylindrical Tx Rx   cartesian T         slot Tx B
 //   hinge Rx       universal Rx Ry     ball B              free T B
+//   axis T Rx      point-on-plane Tx Ty B
 //
 // These are the coordinates of joint/table.h: slides along the axes of a, then turns, of which the
 // last is about an axis of b. If the tree reaches the joint from b, E_ba = E_ab^-1: the reversed
@@ -52,6 +53,8 @@ static const joint_string strings[MABD_JOINT_TYPE_COUNT] = {
     [MABD_JOINT_BALL] = {1, {BALL}},
     [MABD_JOINT_SLOT] = {2, {SCREW(TX), BALL}},
     [MABD_JOINT_FREE] = {2, {SLIDES, BALL}},
+    [MABD_JOINT_AXIS] = {2, {SLIDES, SCREW(RX)}},
+    [MABD_JOINT_POINT_ON_PLANE] = {3, {SCREW(TX), SCREW(TY), BALL}},
     [MABD_JOINT_SCREW] = {1, {SCREW(RX)}},
     [MABD_JOINT_SPLINE_CURVE] = {1, {ENTRY(CURVE, 0)}},
     [MABD_JOINT_SPLINE_SURFACE] = {1, {ENTRY(SURFACE, 0)}},

@@ -32,7 +32,8 @@ static void check_scene(mabd_scene* scene, mabd_status status, const mabd_error*
 
 Test(generate, chains_of_every_shape_joint_and_start_are_closed) {
     for (int shape = 0; shape < MABD_SHAPE_PLANE; shape++) {
-        for (int joint = 0; joint < MABD_JOINT_FREE; joint++) {
+        for (int joint = 0; joint < MABD_JOINT_COUNT; joint++) {
+            if (joint == MABD_JOINT_FREE) continue; // holds nothing
             for (int start = 0; start < MABD_CHAIN_START_COUNT; start++) {
                 for (int pinned = 0; pinned < 2; pinned++) {
                     mabd_chain_def def = mabd_default_chain_def();
@@ -276,7 +277,8 @@ Test(generate, net_is_a_grid) {
 Test(generate, rings_close) {
     static const int32_t sizes[] = {3, 4, 24, 1001};
     for (int s = 0; s < 4; s++) {
-        for (int joint = 0; joint < MABD_JOINT_FREE; joint++) {
+        for (int joint = 0; joint < MABD_JOINT_COUNT; joint++) {
+            if (joint == MABD_JOINT_FREE) continue; // holds nothing
             for (int options = 0; options < 4; options++) {
                 mabd_ring_def def = mabd_default_ring_def();
                 mabd_error error = {0};
@@ -302,7 +304,8 @@ Test(generate, rings_close) {
 Test(generate, full_trees_have_the_counts_of_the_formula) {
     static const int32_t cases[][3] = {{1, 6, 6}, {2, 1, 1}, {2, 9, 511}, {3, 5, 121}, {5, 4, 156}};
     for (int c = 0; c < 5; c++) {
-        for (int joint = 0; joint < MABD_JOINT_FREE; joint++) {
+        for (int joint = 0; joint < MABD_JOINT_COUNT; joint++) {
+            if (joint == MABD_JOINT_FREE) continue; // holds nothing
             mabd_tree_def def = mabd_default_tree_def();
             mabd_error error = {0};
             def.branching = cases[c][0], def.depth = cases[c][1];

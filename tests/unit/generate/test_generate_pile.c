@@ -142,10 +142,13 @@ Test(pile, rotations_are_uniform_and_the_seed_decides) {
 
 Test(pile, sliding_and_bending_joints_have_stops) {
     mabd_pile_def def = mabd_default_pile_def();
-    def.joint_count = MABD_JOINT_FREE, def.pairs = 40, def.slide = 0.02, def.bend = 1;
-    for (int i = 0; i < MABD_JOINT_FREE; i++) def.joints[i] = (mabd_joint)i;
+    def.joint_count = 0, def.pairs = 40, def.slide = 0.02, def.bend = 1;
+    for (int i = 0; i < MABD_JOINT_COUNT; i++) {
+        if (i != MABD_JOINT_FREE) def.joints[def.joint_count++] = (mabd_joint)i;
+    }
     // free translations of each type in the order of the list, as in docs/guide/scene-format.md
-    static const char* const slides[] = {"", "x", "", "xy", "x", "x", "", "xyz", "xy", "", "x"};
+    static const char* const slides[] = {"",    "x",  "", "xy", "x", "x",   "",
+                                         "xyz", "xy", "", "x",  "",  "xyz", "xy"};
     mabd_scene* scene = build(&def);
     for (int32_t j = 0; j < 40; j++) {
         const mabd_scene_joint* joint = scene_joint(scene, j);
@@ -187,7 +190,7 @@ Test(pile, refuses_what_cannot_be) {
     REFUSES(pile, "position must be finite", def.position[2] = INFINITY);
     REFUSES(pile, "unknown shape", def.shape = MABD_SHAPE_BOWL);
     REFUSES(pile, "joints must be at least 1", def.joint_count = 0);
-    REFUSES(pile, "joints must be at most 12", def.joint_count = 13);
+    REFUSES(pile, "joints must be at most 14", def.joint_count = 15);
     REFUSES(pile, "must hold something", def.joints[2] = MABD_JOINT_FREE);
     REFUSES(pile, "slide and bend", def.slide = -1);
     REFUSES(pile, "slide and bend", def.bend = NAN);

@@ -270,7 +270,7 @@ Test(json_scene, the_world_is_side_a_by_default) {
     mabd_scene_destroy(scene);
 }
 
-Test(json_scene, all_twelve_types_by_name) {
+Test(json_scene, all_fourteen_types_by_name) {
     static const char* const names[] = {
 #define X(name, text, translations, rotations) text,
         MABD_JOINT_LIST(X)

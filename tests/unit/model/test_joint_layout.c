@@ -3,6 +3,7 @@
 // how many numbers each of them takes. Expected numbers are counted by hand.
 #include "mabd/batch.h"
 #include "mabd/model.h"
+#include "support/joint_rig.h"
 #include "support/rig.h"
 
 #define BODY(name) "{\"name\": \"" name "\", \"shape\": \"box\", \"size\": [0.1, 0.1, 0.1]}"
@@ -55,15 +56,16 @@ Test(joint_layout, joints_in_the_order_of_the_scene_then_free_bodies) {
 }
 
 Test(joint_layout, every_type_has_its_freedoms) {
-    static const int positions[] = {0, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5}; // up to slot
-    for (int type = 0; type <= MABD_JOINT_SLOT; type++) {
+    static const int positions[MABD_JOINT_COUNT] = {0, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 7, 4, 6};
+    for (int type = 0; type < MABD_JOINT_COUNT; type++) {
+        const bool turns = joint_is_free((mabd_joint)type, 4) && joint_is_free((mabd_joint)type, 5);
+        if (type == MABD_JOINT_FREE) continue; // without controls it is no joint of a tree
         char text[300];
         snprintf(text, sizeof text,
                  "{\"bodies\": [" BODY("0") "], \"joints\": [{\"type\": \"%s\", \"b\": \"0\"}]}",
                  mabd_joint_name((mabd_joint)type));
         mabd_model* model = rig_text_model(text);
-        const expected_entry expected = {0, 0, false, positions[type],
-                                         positions[type] - (type >= MABD_JOINT_BALL)};
+        const expected_entry expected = {0, 0, false, positions[type], positions[type] - turns};
         expect_layout(model, 1, &expected, 0);
         mabd_model_destroy(model);
     }

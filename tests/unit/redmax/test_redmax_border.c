@@ -78,6 +78,7 @@ static void check_scenes(bool by_rate, double bound) {
                                       .pattern = patterns[seed % 3],
                                       .bodies = 6,
                                       .grounded = seed % 2 == 0,
+                                      .wide = true,
                                       .mass_range = 3};
         redmax_case c = redmax_case_make(&def, seed % 4 == 0);
         const mabd_redmax_part* part = &c.inside->parts[0];

@@ -21,6 +21,7 @@ static redmax_case lean_case(uint64_t seed) {
                                   .controls = true,
                                   .soft = true,
                                   .single = true,
+                                  .wide = true,
                                   .mass_range = 4};
     redmax_case c = redmax_case_make(&def, REDMAX_FREE);
     cr_assert(c.inside->parts[0].structure.lean, "seed %d", (int)seed);
@@ -202,6 +203,7 @@ static mabd_model* copies(void) {
                                       .controls = true,
                                       .soft = true,
                                       .single = true,
+                                      .wide = true,
                                       .mass_range = 4};
         random_scene_add(&def, scene);
     }

@@ -25,6 +25,7 @@ static random_scene_def tree(uint64_t seed, int32_t bodies) {
                                   .soft = true,
                                   .paths = seed % 5 > 2,
                                   .charts = seed % 7 > 3,
+                                  .wide = true,
                                   .mass_range = 4};
     return def;
 }

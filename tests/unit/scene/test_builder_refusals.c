@@ -250,8 +250,8 @@ Test(refusals, ends_of_a_joint) {
     assert_refused(add_joint(MABD_JOINT_BALL, MABD_WORLD, 2),
                    "joint 'pin': it joins the world and body 'ground', neither of which can be "
                    "moved");
-    cr_assert(eq(int, MABD_JOINT_TYPE_COUNT, 16));
-    assert_refused(add_joint((mabd_joint)16, 0, 1), "joint 'pin': unknown joint type 16");
+    cr_assert(eq(int, MABD_JOINT_TYPE_COUNT, 18));
+    assert_refused(add_joint((mabd_joint)18, 0, 1), "joint 'pin': unknown joint type 18");
 }
 
 Test(refusals, frames_of_a_joint) {
@@ -346,9 +346,9 @@ Test(refusals, stops_drives_and_friction) {
 
 Test(refusals, locked_axes) {
     // the free axes of each type, in the order of mabd_axis
-    static const char* const free_axes[MABD_JOINT_COUNT] = {"......", "x.....", "...x..", "xy....",
-                                                            "x..x..", "x...y.", "...xy.", "xyz...",
-                                                            "xy...z", "...xyz", "x..xyz", "xyzxyz"};
+    static const char* const free_axes[MABD_JOINT_COUNT] = {
+        "......", "x.....", "...x..", "xy....", "x..x..", "x...y.", "...xy.",
+        "xyz...", "xy...z", "...xyz", "x..xyz", "xyzxyz", "xyzx..", "xy.xyz"};
     int32_t added = 0;
     for (int type = 0; type < MABD_JOINT_COUNT; type++) {
         for (int k = 0; k < MABD_AXIS_COUNT; k++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dampers and armature on the rotations rx, ry, rz of ball, slot and free joints.
+// Dampers and armature on the rotations rx, ry, rz of joints with three free rotations (ball, slot,
+// point-on-plane and free).
 //
 // Kinematics. B and F are the joint frames carried by a and b (joint/rows.h), Q = B'F, and
 //
