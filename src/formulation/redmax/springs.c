@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Springs through points of links: from a first point over others, on which they slide, to a last
-// one. With the segments D_s = p_(s+1) - p_s, l_s = |D_s|, e_s = D_s/l_s, P_s = (1 - e e')/l_s,
-//
-//   l = sum l_s     l' = sum e_s.D_s'     T = T(l, l')     F_s = T e_s on p_s, -F_s on p_(s+1)
-//
-// and for the laws of mabd_spring_def T_l = dT/dl, T_v = dT/dl'. The exact derivatives are
+// Springs through points of links: lengths, tensions and forces by rigid/spring_law.h. With
+// P_s = (1 - e_s e_s')/l_s of each segment, T_l = dT/dl and T_v = dT/dl' the exact derivatives are
 //
 //   dF_s = e_s sum_k g_k + T P_s dD_s,   g_k = (T_l e_k + T_v P_k D_k').dD_k + T_v e_k.dD_k'
 //
@@ -23,34 +19,16 @@
 #include "formulation/redmax/redmax_works.h"
 
 #include "rigid/script.h"
+#include "rigid/spring_law.h"
 
 #include <math.h>
 #include <string.h>
 
-/// Lengths below this part of the rest length have no direction: the spring does not pull there.
-#define SHORTEST ((mabd_real)1e-12)
-
-/// A point at the current motion, world.
-typedef struct end {
-    mabd_vec3 p, u;
-} end;
-
-/// A segment at the current motion.
-typedef struct segment {
-    end a, b;
-    mabd_vec3 e, rate; // direction; D'
-    mabd_real length;
-} segment;
-
-/// Tension and its derivatives.
-typedef struct tension {
-    mabd_real T, by_length, by_rate;
-} tension;
-
 // ---- geometry ----------------------------------------------------------------------------------
 
-static end end_of(const mabd_redmax_sim* sim, const mabd_redmax_point* point, mabd_real time) {
-    end out = {point->x, mabd_v3(0, 0, 0)};
+static mabd_rigid_spring_end end_of(const mabd_redmax_sim* sim, const mabd_redmax_point* point,
+                                    mabd_real time) {
+    mabd_rigid_spring_end out = {point->x, mabd_v3(0, 0, 0)};
     if (point->link >= 0) {
         const mabd_frame* W = &sim->world[point->link];
         const mabd_spatial V = sim->V[point->link];
@@ -71,27 +49,11 @@ static const mabd_redmax_point* points_of(const mabd_redmax_sim* sim,
     return sim->springs.points + own->first;
 }
 
-static segment segment_of(const mabd_redmax_sim* sim, const mabd_model_spring* own, int32_t i,
-                          mabd_real time) {
+static mabd_rigid_spring_segment
+segment_of(const mabd_redmax_sim* sim, const mabd_model_spring* own, int32_t i, mabd_real time) {
     const mabd_redmax_point* points = points_of(sim, own);
-    segment out;
-    out.a = end_of(sim, &points[i], time), out.b = end_of(sim, &points[i + 1], time);
-    const mabd_vec3 D = mabd_v3_sub(out.b.p, out.a.p);
-    out.length = mabd_v3_norm(D);
-    const bool there = out.length > SHORTEST * own->length;
-    out.e = mabd_v3_scale(there ? 1 / out.length : 0, D);
-    out.rate = mabd_v3_sub(out.b.u, out.a.u);
-    return out;
-}
-
-static tension tension_of(const mabd_model_spring* own, mabd_real length, mabd_real rate) {
-    const mabd_real over = own->law == MABD_SPRING_LINEAR ? 1 : 1 / own->length;
-    const mabd_real stretch = length - own->length;
-    tension out = {over * (own->stiffness * stretch + own->damping * rate), over * own->stiffness,
-                   over * own->damping};
-    const bool slack = own->law == MABD_SPRING_CABLE && (!(stretch > 0) || !(out.T > 0));
-    if (slack) out = (tension){0, 0, 0};
-    return out;
+    return mabd_rigid_spring_segment_of(own, end_of(sim, &points[i], time),
+                                        end_of(sim, &points[i + 1], time));
 }
 
 // Length and its rate.
@@ -99,24 +61,16 @@ static void lengths_of(const mabd_redmax_sim* sim, const mabd_model_spring* own,
                        mabd_real* length, mabd_real* rate) {
     *length = *rate = 0;
     for (int32_t i = 0; i + 1 < own->count; i++) {
-        const segment d = segment_of(sim, own, i, time);
+        const mabd_rigid_spring_segment d = segment_of(sim, own, i, time);
         *length += d.length, *rate += mabd_v3_dot(d.e, d.rate);
     }
 }
 
-static tension tension_at(const mabd_redmax_sim* sim, const mabd_model_spring* own,
-                          mabd_real time) {
+static mabd_rigid_spring_tension tension_at(const mabd_redmax_sim* sim,
+                                            const mabd_model_spring* own, mabd_real time) {
     mabd_real length, rate;
     lengths_of(sim, own, time, &length, &rate);
-    return tension_of(own, length, rate);
-}
-
-// Tension without damping: the derivative of the energy by the length.
-static mabd_real spring_part(const mabd_model_spring* own, mabd_real length) {
-    const mabd_real over = own->law == MABD_SPRING_LINEAR ? 1 : 1 / own->length;
-    const mabd_real stretch = length - own->length;
-    if (own->law == MABD_SPRING_CABLE && !(stretch > 0)) return 0;
-    return over * own->stiffness * stretch;
+    return mabd_rigid_spring_tension_of(own, length, rate);
 }
 
 mabd_real mabd_redmax_spring_energy(const mabd_redmax_sim* sim, const mabd_redmax_part* part,
@@ -128,10 +82,7 @@ mabd_real mabd_redmax_spring_energy(const mabd_redmax_sim* sim, const mabd_redma
         for (int32_t k = 0; k + 1 < own->count; k++) {
             length += segment_of(sim, own, k, time).length;
         }
-        const mabd_real stretch = length - own->length;
-        const mabd_real over = own->law == MABD_SPRING_LINEAR ? 1 : 1 / own->length;
-        if (own->law == MABD_SPRING_CABLE && !(stretch > 0)) continue;
-        sum += over * own->stiffness * stretch * stretch / 2;
+        sum += mabd_rigid_spring_energy_of(own, length);
     }
     return sum;
 }
@@ -169,7 +120,8 @@ typedef struct segment_slopes {
     mabd_vec3 c, b;
 } segment_slopes;
 
-static segment_slopes slopes_of(const segment* d, const tension* t) {
+static segment_slopes slopes_of(const mabd_rigid_spring_segment* d,
+                                const mabd_rigid_spring_tension* t) {
     const mabd_real over = d->length > 0 ? 1 / d->length : 0;
     const mabd_vec3 turn =
         mabd_v3_scale(over, mabd_v3_axpy(-mabd_v3_dot(d->e, d->rate), d->e, d->rate)); // P D'
@@ -283,10 +235,10 @@ static void write_segment(const mabd_redmax_sim* sim, const mabd_redmax_point* e
 static void write_borders(const mabd_redmax_solve* s, const mabd_redmax_spring* spring) {
     const mabd_redmax_sim* sim = s->sim;
     const mabd_model_spring* own = &sim->model->springs[spring->index];
-    const tension t = tension_at(sim, own, s->time);
+    const mabd_rigid_spring_tension t = tension_at(sim, own, s->time);
     const bool single = own->count == 2;
     for (int32_t k = 0; k + 1 < own->count; k++) {
-        const segment d = segment_of(sim, own, k, s->time);
+        const mabd_rigid_spring_segment d = segment_of(sim, own, k, s->time);
         const segment_slopes slopes = slopes_of(&d, &t);
         write_segment(sim, points_of(sim, own) + k, &slopes, d.e, single,
                       sim->loops.borders + spring->border + 4 * k);
@@ -303,9 +255,9 @@ void mabd_redmax_spring_derivatives(const mabd_redmax_solve* s) {
         const mabd_redmax_spring* spring = &sim->springs.springs[i];
         const mabd_model_spring* own = &sim->model->springs[spring->index];
         const mabd_redmax_point* points = points_of(sim, own);
-        const tension t = tension_at(sim, own, s->time);
+        const mabd_rigid_spring_tension t = tension_at(sim, own, s->time);
         for (int32_t k = 0; k + 1 < own->count; k++) {
-            const segment d = segment_of(sim, own, k, s->time);
+            const mabd_rigid_spring_segment d = segment_of(sim, own, k, s->time);
             const segment_slopes slopes = slopes_of(&d, &t);
             const mabd_vec3 F = mabd_v3_scale(t.T, d.e);
             turn_own(sim, &points[k], F);
@@ -378,10 +330,10 @@ void mabd_redmax_book_springs(const mabd_redmax_sim* sim, mabd_real time, bool a
         const mabd_model_spring* own = &sim->model->springs[i];
         const mabd_redmax_point* points = points_of(sim, own);
         mabd_redmax_end* ends = sim->springs.ends + own->first;
-        const tension t = tension_at(sim, own, time);
+        const mabd_rigid_spring_tension t = tension_at(sim, own, time);
         mabd_real length = 0;
         for (int32_t k = 0; k + 1 < own->count; k++) length += segment_of(sim, own, k, time).length;
-        const mabd_real damper = t.T - spring_part(own, length);
+        const mabd_real damper = t.T - mabd_rigid_spring_elastic(own, length);
         for (int32_t k = 0; k < own->count; k++) {
             if (points[k].script < 0) continue;
             mabd_vec3 F = mabd_v3(0, 0, 0); // on the script
@@ -418,10 +370,10 @@ void mabd_redmax_spring_by(const mabd_redmax_solve* s, int32_t spring, int compo
     const mabd_redmax_sim* sim = s->sim;
     const mabd_model_spring* own = &sim->model->springs[spring];
     const bool linear = own->law == MABD_SPRING_LINEAR;
-    const mabd_real over = linear ? 1 : 1 / own->length;
+    const mabd_real over = mabd_rigid_spring_over(own);
     mabd_real length, rate, by;
     lengths_of(sim, own, s->time, &length, &rate);
-    const tension t = tension_of(own, length, rate);
+    const mabd_rigid_spring_tension t = mabd_rigid_spring_tension_of(own, length, rate);
     if (t.by_length == 0 && t.by_rate == 0 && own->law == MABD_SPRING_CABLE) return; // slack
     if (component == 0) {
         by = over * (length - own->length);
@@ -440,17 +392,14 @@ void mabd_redmax_spring_energy_pull(const mabd_redmax_sim* sim, mabd_redmax_wren
         const mabd_model_spring* own = &sim->model->springs[i];
         mabd_real length, rate;
         lengths_of(sim, own, sim->time, &length, &rate);
-        const mabd_real stretch = length - own->length;
-        if (own->law == MABD_SPRING_CABLE && !(stretch > 0)) continue;
-        const mabd_real over = own->law == MABD_SPRING_LINEAR ? 1 : 1 / own->length;
-        visit_tension(sim, own, over * own->stiffness * stretch, sim->time, visit, context);
+        visit_tension(sim, own, mabd_rigid_spring_elastic(own, length), sim->time, visit, context);
     }
 }
 
 mabd_real mabd_redmax_spring_energy_by(const mabd_redmax_sim* sim, int32_t spring, int component) {
     const mabd_model_spring* own = &sim->model->springs[spring];
     const bool linear = own->law == MABD_SPRING_LINEAR;
-    const mabd_real over = linear ? 1 : 1 / own->length;
+    const mabd_real over = mabd_rigid_spring_over(own);
     mabd_real length, rate;
     lengths_of(sim, own, sim->time, &length, &rate);
     const mabd_real stretch = length - own->length;
