@@ -169,6 +169,11 @@ static void add_joint(mabd_scene* scene, const random_scene_def* def, uint64_t* 
                             free_axes[joint.type][1][2] != 0;
         if (def->passive && vector && k >= 3) axes[k].stiffness = axes[k].rest = 0;
         joint.axes[k] = &axes[k];
+        if (def->damped && vector && k >= 3) joint.axes[k] = NULL;
+    }
+    for (int k = 3; def->damped && def->controls && has_ball(joint.type) && k < 6; k++) {
+        axes[k] = (mabd_axis_def){.damping = b % 3, .armature = (mabd_real)0.02 * (b % 4)};
+        joint.axes[k] = b % 2 == 0 ? &axes[k] : NULL;
     }
     path_storage path;
     if (def->paths && random_real(state) > 0) {

@@ -28,6 +28,7 @@ typedef struct random_scene_def {
     bool passive;         // all free axes have springs and dampers, and no servos and motors
     bool paths;           // every other joint is a screw, a composite or a spline, without controls
     bool single;          // joints whose freedoms are single turns and slides, and fixed ones
+    bool damped;          // nothing but equal dampers and armature on the turns of balls
     bool charts;          // balls have charts of their own, exponential or Euler angles
     bool wide;            // axis and point-on-plane are among the joints
     mabd_real mass_range; // masses differ by up to this factor, >= 1

@@ -26,6 +26,7 @@ static int compare(const mabd_redmax_sim* sim, int32_t a, int32_t b) {
     for (int32_t i = 0; i < p->link_count; i++) {
         if (x[i].parent != y[i].parent) return x[i].parent < y[i].parent ? -1 : 1;
         if (x[i].axis != y[i].axis) return x[i].axis < y[i].axis ? -1 : 1;
+        if (x[i].count != y[i].count) return x[i].count < y[i].count ? -1 : 1;
         if (x[i].sign != y[i].sign) return x[i].sign < y[i].sign ? -1 : 1;
         if (x[i].body != y[i].body) return x[i].body < y[i].body ? -1 : 1;
     }
@@ -81,13 +82,14 @@ static int32_t find_packs(mabd_redmax_sim* sim, int32_t n, mabd_lean_pack* packs
     return count;
 }
 
-// Slots of N of a part.
-static int32_t slots_of(const mabd_redmax_sim* sim, const mabd_redmax_part* part) {
+static mabd_lean_size size_of(const mabd_redmax_sim* sim, const mabd_redmax_part* part) {
     int32_t most = -1;
     for (int32_t i = part->link_first; i < part->link_first + part->link_count; i++) {
         if (sim->lean[i].slot > most) most = sim->lean[i].slot;
     }
-    return most + 1;
+    const mabd_lean_size size = {part->link_count, part->freedom_count, part->structure.ball_count,
+                                 most + 1};
+    return size;
 }
 
 static mabd_status take_memory(mabd_redmax_sim* sim) {
@@ -97,8 +99,8 @@ static mabd_status take_memory(mabd_redmax_sim* sim) {
     for (int32_t i = 0; i < sim->part_count; i++) {
         const mabd_redmax_part* part = &sim->parts[i];
         if (part->structure.pack < 0) continue;
-        const size_t own =
-            sim->lanes->bytes(part->link_count, part->freedom_count, slots_of(sim, part));
+        const mabd_lean_size size = size_of(sim, part);
+        const size_t own = sim->lanes->bytes(&size);
         if (own > sim->lane_bytes) sim->lane_bytes = own;
     }
     for (int pass = 0; pass < 2; pass++) {
@@ -152,7 +154,7 @@ static bool prepare(mabd_redmax_sim* sim, int32_t index, mabd_integrator* method
                     mabd_redmax_solve* s) {
     mabd_redmax_part* part = &sim->parts[index];
     *s = mabd_redmax_begin_step(sim, index);
-    if (!mabd_redmax_is_lean(s) || sim->inputs.has_applied) return false;
+    if (!mabd_redmax_may_sweep(s) || sim->inputs.has_applied) return false;
     *method = mabd_redmax_step_method(sim, part);
     if (*method != MABD_INTEGRATOR_BDF2 && *method != MABD_INTEGRATOR_EULER &&
         *method != MABD_INTEGRATOR_SDIRK2) {
@@ -168,7 +170,8 @@ static int solve_stage(mabd_redmax_sim* sim, mabd_redmax_solve* s, int count, in
     char* memory = (char*)sim->lane_work + sim->lane_bytes * (size_t)thread;
     int solved = 0;
     for (int l = count; l < sim->lanes->width; l++) s[l] = s[0];
-    sim->lanes->newton(s, count, slots_of(sim, s[0].part), memory, state);
+    const mabd_lean_size size = size_of(sim, s[0].part);
+    sim->lanes->newton(s, count, &size, memory, state);
     for (int l = 0; l < count; l++) {
         mabd_redmax_part* part = s[l].part;
         mabd_redmax_report* report = s[l].report;

@@ -78,6 +78,7 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(S, freedoms);
     TAKE(left, sim->model->pins ? freedoms : 0);
     TAKE(lean, links);
+    TAKE(lean_chart, MABD_LEAN_CHART * (size_t)n->balls);
     TAKE(base_force, freedoms);
     TAKE(push, sim->model->contact.enabled ? links : 0);
     TAKE(contact_solves, sim->model->contact.enabled ? (size_t)n->parts : 0);
@@ -95,6 +96,7 @@ static void lay_out_factor(mabd_redmax_sim* sim, const mabd_redmax_counts* n, ma
     TAKE(K, MABD_VARIATION * freedoms);
     TAKE(D, 3 * freedoms);
     TAKE(pivot, freedoms);
+    TAKE(lean_upper, freedoms);
 }
 
 static void lay_out(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {

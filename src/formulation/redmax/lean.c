@@ -38,13 +38,36 @@ static int8_t axis_of(mabd_spatial S, mabd_real* sign) {
     return at;
 }
 
+// A ball with nothing but dampers and armature, about its link's axes or any.
+static bool is_lean_ball(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
+    const mabd_redmax_freedom* f = &sim->freedoms[link->first];
+    if (link->chart != MABD_CHART_LOCAL) return false;
+    for (int k = 0; k < 3; k++) {
+        if (f[k].k != 0 || f[k].engine) return false;
+        if (f[k].control && (f[k].control->gain != 0 || f[k].control->offset != 0)) return false;
+        if (link->reversed && (f[k].d != f[0].d || f[k].I != f[0].I)) return false;
+    }
+    return true;
+}
+
 static bool is_lean_link(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
     mabd_real sign;
     if (link->loop >= 0 || link->spring >= 0 || link->drag > 0) return false;
-    if (link->kind == MABD_PRIMITIVE_FIXED) return true;
-    if (link->kind != MABD_PRIMITIVE_SCREW || axis_of(link->S, &sign) < 0) return false;
-    const mabd_redmax_freedom* f = &sim->freedoms[link->first];
-    return f->law < 0 && !f->prescribed && !f->held && !f->script;
+    for (int32_t k = link->first; k < link->first + link->count; k++) {
+        const mabd_redmax_freedom* f = &sim->freedoms[k];
+        if (f->law >= 0 || f->prescribed || f->held || f->script) return false;
+    }
+    switch (link->kind) {
+    case MABD_PRIMITIVE_FIXED:
+    case MABD_PRIMITIVE_TRANSLATION:
+        return true;
+    case MABD_PRIMITIVE_SCREW:
+        return axis_of(link->S, &sign) >= 0;
+    case MABD_PRIMITIVE_BALL:
+        return is_lean_ball(sim, link);
+    default:
+        return false;
+    }
 }
 
 static bool is_lean_part(const mabd_redmax_sim* sim, const mabd_redmax_part* part) {
@@ -59,17 +82,31 @@ static bool is_lean_part(const mabd_redmax_sim* sim, const mabd_redmax_part* par
     return true;
 }
 
-static void fill_links(mabd_redmax_sim* sim, const mabd_redmax_part* part) {
+// Axes of a link of a lean part.
+static void fill_axes(const mabd_redmax_link* link, mabd_lean_link* own) {
+    own->count = (int8_t)link->count;
+    if (link->kind == MABD_PRIMITIVE_SCREW) own->axis = axis_of(link->S, &own->sign);
+    if (link->kind == MABD_PRIMITIVE_BALL) own->axis = 0, own->sign = 1;
+    if (link->kind == MABD_PRIMITIVE_TRANSLATION) own->axis = 3, own->sign = link->S.v.x;
+}
+
+static void fill_links(mabd_redmax_sim* sim, mabd_redmax_part* part) {
+    int32_t balls = 0;
+    part->structure.plain = part->structure.lean;
     for (int32_t i = part->link_first; i < part->link_first + part->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         mabd_lean_link* own = &sim->lean[i];
         *own = (mabd_lean_link){.parent = link->parent < 0 ? -1 : link->parent - part->link_first,
-                                .freedom = link->count > 0 ? link->first - part->freedom_first : -1,
+                                .freedom = link->first - part->freedom_first,
+                                .ball = link->ball >= 0 ? balls++ : -1,
                                 .axis = -1,
                                 .leaf = true,
                                 .body = link->M.mass > 0};
-        if (part->structure.lean && link->count > 0) own->axis = axis_of(link->S, &own->sign);
+        if (part->structure.lean) fill_axes(link, own);
+        part->structure.plain &= own->count < 3;
+        if (own->ball == 0) part->structure.ball_first = link->ball;
     }
+    part->structure.ball_count = balls;
     mabd_lean_link* links = sim->lean + part->link_first;
     for (int32_t i = part->link_count - 1; i >= 0; i--) {
         if (links[i].parent < 0) continue;
@@ -277,6 +314,7 @@ void mabd_redmax_lean_residual(const mabd_redmax_solve* s) {
     for (int32_t k = s->part->freedom_first; k < end; k++) {
         sim->base_force[k] = s->force[k] + s->motor[k] + sim->freedoms[k].push;
     }
+    s->part->structure.swept = true;
     run(&sweep, false);
     sweep.phase = MABD_LEAN_RESIDUAL_UP;
     run(&sweep, true);

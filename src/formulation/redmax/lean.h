@@ -2,10 +2,12 @@
 // Sweeps over the links of a part: ranges for threads, memory, and lean parts.
 //
 // A part is *lean* if each of its links has one turn or slide along an axis of its frame, or none,
-// if forces on its links depend neither on poses nor on velocities, and if its laws are springs,
-// dampers, armature, servos and motors without limits. Its residual, factor and solves are those of
-// lean_text.h, compiled for each instruction set (base/isa.h). All other parts, and lean ones
-// under forces from outside, take motion.c and factor.c.
+// or three slides, or is a ball in its local chart; if forces on its links depend neither on poses
+// nor on velocities; and if its laws are springs, dampers, armature, servos and motors without
+// limits, of balls dampers and armature. Its residual, factor and solves are those of lean_text.h,
+// compiled for each instruction set (base/isa.h). All other parts, and lean ones under forces from
+// outside, take motion.c and factor.c. Those without balls and three slides are *plain*: backward
+// steps take these sweeps for them alone. The factor goes the way of the last residual.
 //
 // The links of a part are in depth-first order, so that a subtree is a range of links. Large parts
 // are divided into tasks, subtrees of bounded size, and what is between them and the ground:
@@ -21,15 +23,19 @@
 
 /// Reals of a slot of N: 6 x 18, or 12 columns of two padded halves (cpu/lean_text.h).
 #define MABD_LEAN_SLOT 112
+/// Reals of a ball at an iterate (lean_ball_text.h).
+#define MABD_LEAN_CHART 18
 /// Square of the smallest pivot relative to the terms that it sums.
 #define MABD_LEAN_PIVOT 1e-28
 
 /// The structure of a link; links, freedoms and slots count from the first ones of the part.
 typedef struct mabd_lean_link {
     int32_t parent;  // -1 = ground
-    int32_t freedom; // -1 = none
+    int32_t freedom; // the first one
     int32_t slot;    // of N
-    int8_t axis;     // of a lean part: turn 0..2 or slide 3..5 along x y z, -1 = fixed
+    int32_t ball;    // number among the balls of the part, -1 = no ball
+    int8_t axis;     // of a lean part: the first turn 0..2 or slide 3..5 along x y z, -1 = fixed
+    int8_t count;    // freedoms of a link of a lean part: 0, 1, or 3
     bool leaf;
     bool opens; // the first child that adds to its parent
     bool body;
@@ -77,9 +83,14 @@ typedef struct mabd_lean_table {
 /// Returns the table of an instruction set, 0 .. mabd_isa_count() - 1.
 const mabd_lean_table* mabd_lean_table_of(int32_t isa);
 
-/// True if a solve takes the sweeps of lean parts.
-MABD_FN bool mabd_redmax_is_lean(const mabd_redmax_solve* s) {
+/// True if the residual of a solve may take the sweeps of lean parts.
+MABD_FN bool mabd_redmax_may_sweep(const mabd_redmax_solve* s) {
     return s->part->structure.lean && !s->part->poses && !s->part->pushed && !s->pull;
+}
+/// True if the factor of a solve, and what follows from it, take the sweeps of lean parts.
+MABD_FN bool mabd_redmax_is_lean(const mabd_redmax_solve* s) {
+    const mabd_redmax_structure* own = &s->part->structure;
+    return mabd_redmax_may_sweep(s) && (own->plain || own->swept);
 }
 
 /// Find the structure of all parts and their packs (redmax_lanes.h), and take memory for them;

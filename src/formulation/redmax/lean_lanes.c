@@ -20,6 +20,7 @@
 #define LEAN_PART            mabd_wide
 #define LEAN_PARTS           3
 #define LEAN_PUT(p, x, y, z) ((p)[0] = (x), (p)[1] = (y), (p)[2] = (z))
+#define LEAN_WHERE(c, x, y)  mabd_wide_where(c, x, y)
 #define LEAN(name)           lanes_##name
 #include "formulation/redmax/lean_text.h"
 
@@ -27,8 +28,9 @@
 typedef struct lanes_work {
     const mabd_redmax_solve* s; // MABD_WIDE of them
     lanes_tree t;
-    int32_t links, freedoms;
+    int32_t links, freedoms, balls;
     mabd_wide *rest, *inertia, *law, *length; // links x 12, 13, freedoms x 3, 1
+    mabd_wide* center;                        // balls x 4
     mabd_wide *q_b, *v_b, *trial, *step, *weight;
     mabd_wide gamma;
     mabd_wide alpha; // part of the step
@@ -38,14 +40,13 @@ typedef struct lanes_work {
     bool active[MABD_WIDE_MOST]; // still moves
 } lanes_work;
 
-static void lay_out(lanes_work* w, int32_t links, int32_t freedoms, int32_t slots,
-                    mabd_arena* arena) {
-    const size_t l = (size_t)links, f = (size_t)freedoms;
+static void lay_out(lanes_work* w, const mabd_lean_size* size, mabd_arena* arena) {
+    const size_t l = (size_t)size->links, f = (size_t)size->freedoms, balls = (size_t)size->balls;
     const size_t width = sizeof(mabd_wide);
-    w->links = links, w->freedoms = freedoms;
-    mabd_wide** by_freedom[] = {&w->t.q,  &w->t.v,    &w->t.a,   &w->t.r, &w->t.base,
-                                &w->t.D,  &w->t.u,    &w->q_b,   &w->v_b, &w->trial,
-                                &w->step, &w->weight, &w->length};
+    w->links = size->links, w->freedoms = size->freedoms, w->balls = size->balls;
+    mabd_wide** by_freedom[] = {&w->t.q,     &w->t.v,     &w->t.a,    &w->t.r,   &w->t.base,
+                                &w->t.stiff, &w->t.upper, &w->t.u,    &w->q_b,   &w->v_b,
+                                &w->trial,   &w->step,    &w->weight, &w->length};
     for (size_t k = 0; k < sizeof by_freedom / sizeof *by_freedom; k++) {
         *by_freedom[k] = mabd_arena_take(arena, f, width);
     }
@@ -62,17 +63,21 @@ static void lay_out(lanes_work* w, int32_t links, int32_t freedoms, int32_t slot
     w->t.B = mabd_arena_take(arena, 12 * f, width);
     w->t.K = mabd_arena_take(arena, 12 * f, width);
     w->t.G = mabd_arena_take(arena, 6 * f, width);
-    w->t.N = mabd_arena_take(arena, MABD_LEAN_SLOT * (size_t)slots, width);
+    w->t.D = mabd_arena_take(arena, 3 * f, width);
+    w->t.chart = mabd_arena_take(arena, MABD_LEAN_CHART * balls, width);
+    w->center = mabd_arena_take(arena, 4 * balls, width);
+    w->t.N = mabd_arena_take(arena, MABD_LEAN_SLOT * (size_t)size->slots, width);
     w->t.rest = (lanes_constants){w->rest, 12 * width};
     w->t.inertia = (lanes_constants){w->inertia, 13 * width};
     w->t.law = (lanes_constants){w->law, 3 * width};
-    w->t.column = 12, w->t.pivot = 1;
+    w->t.column = 12;
+    w->t.center = w->center;
 }
 
-static size_t bytes(int32_t links, int32_t freedoms, int32_t slots) {
+static size_t bytes(const mabd_lean_size* size) {
     lanes_work w;
     mabd_arena arena = {0};
-    lay_out(&w, links, freedoms, slots, &arena);
+    lay_out(&w, size, &arena);
     return arena.used;
 }
 
@@ -104,6 +109,8 @@ static void load_part(lanes_work* w, int lane) {
         load(w->length + k, lane, &f->length, 1);
         load(w->t.base + k, lane, &base, 1);
     }
+    const mabd_real* turn = s->from_node->turn + 4 * (size_t)s->part->structure.ball_first;
+    load(w->center, lane, turn, 4 * (size_t)w->balls);
     load(w->t.q, lane, sim->q + first, n);
     load(w->q_b, lane, sim->q_b + first, n);
     load(w->v_b, lane, sim->v_b + first, n);
@@ -160,9 +167,9 @@ static void find_step(lanes_work* w) {
 
 static void set_weights(lanes_work* w) {
     for (int32_t k = 0; k < w->freedoms; k++) {
-        const mabd_real* D = (const mabd_real*)&w->t.D[k];
+        const mabd_real* pivot = (const mabd_real*)&w->t.stiff[k];
         mabd_real* weight = (mabd_real*)&w->weight[k];
-        for (int l = 0; l < MABD_WIDE; l++) weight[l] = 1 / (mabd_real)fabs(D[l]);
+        for (int l = 0; l < MABD_WIDE; l++) weight[l] = 1 / (mabd_real)fabs(pivot[l]);
     }
 }
 
@@ -249,12 +256,12 @@ static bool iterate(lanes_work* w, int32_t i) {
     return some;
 }
 
-static void newton(const mabd_redmax_solve* s, int count, int32_t slots, void* memory,
+static void newton(const mabd_redmax_solve* s, int count, const mabd_lean_size* size, void* memory,
                    mabd_lean_lane_state* state) {
     const mabd_redmax_part* part = s->part;
     lanes_work w = {.s = s, .state = state};
     mabd_arena arena = {.memory = memory, .size = SIZE_MAX};
-    lay_out(&w, part->link_count, part->freedom_count, slots, &arena);
+    lay_out(&w, size, &arena);
     w.t.links = s->sim->lean + part->link_first;
     for (int l = 0; l < MABD_WIDE; l++) {
         load_part(&w, l);

@@ -11,6 +11,7 @@ static plain_tree tree_of(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_part* part = s->part;
     const size_t link = (size_t)part->link_first, freedom = (size_t)part->freedom_first;
+    const size_t ball = (size_t)part->structure.ball_first;
     const mabd_redmax_link* first = &sim->links[link];
     const mabd_redmax_freedom* f = &sim->freedoms[freedom];
     const mabd_vec3 g = mabd_v3_load(sim->model->gravity);
@@ -37,8 +38,11 @@ static plain_tree tree_of(const mabd_redmax_solve* s) {
         .K = sim->K + MABD_VARIATION * freedom,
         .G = (mabd_real*)(sim->G + freedom),
         .D = sim->D + 3 * freedom,
+        .upper = sim->lean_upper + freedom,
+        .stiff = sim->stiff + freedom,
         .column = MABD_VARIATION,
-        .pivot = 3,
+        .center = s->from_node ? s->from_node->turn + 4 * ball : NULL,
+        .chart = sim->lean_chart + MABD_LEAN_CHART * ball,
         .up = sim->up + MABD_VARIATION * link,
         .x = sim->x + MABD_VARIATION * link,
         .u = sim->u + freedom};

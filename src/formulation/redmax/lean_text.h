@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sweeps of a lean part (lean.h): motion.c and factor.c where every link has one turn or slide
-// along an axis of its frame, or none, and variations have 12 reals. One source for one part, and
-// for equal parts in lanes. It is included after these, or without them for one part:
-//
-//   LEAN_REAL     a real, or a vector with one real of each part
-//   LEAN_COUNT    parts: reals in LEAN_REAL
-//   LEAN_PART     one row of N, or three of them and one that is not used
-//   LEAN_PARTS    parts of three rows: 3 or 1
-//   LEAN_PAD      reals of three rows: 3 or 4
-//   LEAN_PUT(p, x, y, z)   write three rows
-//   LEAN(name)    the names of this inclusion
+// along an axis of its frame, or none, or three of them (lean_triple_text.h), and variations have
+// 12 reals. It is included after the macros of lean_base_text.h, or without them for one part.
 //
 // S = sign e_a has one entry, so products with it pick entries, and cross products with it two of
 // them. With x = sign q' and U = unit_cross(V) := ad(V) e_a:
@@ -25,151 +17,7 @@
 // parent after all links behind the child are done.
 #pragma once
 
-#include "formulation/redmax/lean.h"
-#include "math/lanes.h"
-
-#ifndef LEAN
-#define LEAN_REAL            mabd_real
-#define LEAN_COUNT           1
-#define LEAN_PAD             4
-#define LEAN_PART            mabd_quad
-#define LEAN_PARTS           1
-#define LEAN_PUT(p, x, y, z) (*(p) = (mabd_quad){x, y, z, 0})
-#define LEAN(name)           plain_##name
-#endif
-
-enum { LEAN(ROWS) = 2 * LEAN_PAD, LEAN(WIDTH) = 2 * LEAN_PARTS, LEAN(BLOCK) = 12 * 2 * LEAN_PARTS };
-
-/// Constants are `step` bytes apart: rows of links or freedoms, or of lanes.
-typedef struct LEAN(constants) {
-    const void* at;
-    size_t step;
-} LEAN(constants);
-
-/// A part, or equal parts in lanes; arrays begin with its first link and freedom.
-typedef struct LEAN(tree) {
-    const mabd_lean_link* links;
-    LEAN(constants) rest;                // R by columns, p: 12
-    LEAN(constants) inertia;             // m, m c, Io by columns: 13
-    LEAN(constants) law;                 // k, d, I: 3
-    LEAN_REAL fall[3];                   // -g
-    LEAN_REAL *q, *v, *a, *r, *base;     // freedoms; tau = base - k q - d v - I a
-    LEAN_REAL* E;                        // links x 12
-    LEAN_REAL *V, *A, *F, *XV, *XA, *Sv; // links x 6
-    LEAN_PART* N;                        // slots
-    LEAN_REAL *B, *K, *G, *D;            // freedoms x column, 12, 6, pivot
-    size_t column, pivot;
-    LEAN_REAL *up, *x; // links x 12
-    LEAN_REAL* u;      // freedoms
-} LEAN(tree);
-
-/// The weights of H = wq dr/dq + wv dr/dv + wa dr/da.
-typedef struct LEAN(weights) {
-    LEAN_REAL q, v, a;
-} LEAN(weights);
-
-MABD_HOT const LEAN_REAL* LEAN(constant)(const LEAN(constants) * c, int32_t i) {
-    return (const LEAN_REAL*)(const void*)((const char*)c->at + c->step * (size_t)i);
-}
-
-// ---- small sums --------------------------------------------------------------------------------
-
-// Sine and cosine by odd and even polynomials on a quarter turn (those of fdlibm) after reduction
-// by three parts of pi/2: without branches, so that lanes give the bits of one part.
-MABD_HOT void LEAN(sine)(const LEAN_REAL* angle, LEAN_REAL* sine, LEAN_REAL* cosine) {
-    const mabd_real whole = (mabd_real)6755399441055744.0; // 1.5 * 2^52
-    const LEAN_REAL n = (*angle * (mabd_real)0.63661977236758134308 + whole) - whole;
-    const LEAN_REAL r = ((*angle - n * (mabd_real)1.57079632673412561417e+00) -
-                         n * (mabd_real)6.07710050630396597660e-11) -
-                        n * (mabd_real)2.02226624879595063154e-21;
-    const LEAN_REAL z = r * r;
-    LEAN_REAL p = z * (mabd_real)1.58969099521155010221e-10 - (mabd_real)2.50507602534068634195e-08;
-    p = p * z + (mabd_real)2.75573137070700676789e-06;
-    p = p * z - (mabd_real)1.98412698298579493134e-04;
-    p = p * z + (mabd_real)8.33333333332248946124e-03;
-    p = p * z - (mabd_real)1.66666666666666324348e-01;
-    const LEAN_REAL s = r + (z * r) * p;
-    p = z * (mabd_real)-1.13596475577881948265e-11 + (mabd_real)2.08757232129817482790e-09;
-    p = p * z - (mabd_real)2.75573143513906633035e-07;
-    p = p * z + (mabd_real)2.48015872894767294178e-05;
-    p = p * z - (mabd_real)1.38888888888741095749e-03;
-    p = p * z + (mabd_real)4.16666666666666019037e-02;
-    const LEAN_REAL c = ((z * z) * p - z * (mabd_real)0.5) + (mabd_real)1;
-    // half = floor(n/2), quarter = n mod 2; four = floor(n/4), odd half turns change both signs
-    const LEAN_REAL half = ((n * (mabd_real)0.5 - (mabd_real)0.25) + whole) - whole;
-    const LEAN_REAL quarter = n - half * (mabd_real)2;
-    const LEAN_REAL four = ((half * (mabd_real)0.5 - (mabd_real)0.25) + whole) - whole;
-    const LEAN_REAL sign = (mabd_real)1 - (half - four * (mabd_real)2) * (mabd_real)2;
-    const LEAN_REAL even = (mabd_real)1 - quarter;
-    *sine = sign * (s * even + c * quarter);
-    *cosine = sign * (c * even - s * quarter);
-}
-
-// out = R x, or += if `adds`
-MABD_HOT void LEAN(turn)(const LEAN_REAL* E, const LEAN_REAL* x, LEAN_REAL* out) {
-    for (int j = 0; j < 3; j++) out[j] = E[j] * x[0] + E[3 + j] * x[1] + E[6 + j] * x[2];
-}
-// out = R' x
-MABD_HOT void LEAN(turn_back)(const LEAN_REAL* E, const LEAN_REAL* x, LEAN_REAL* out) {
-    for (int j = 0; j < 3; j++) {
-        out[j] = E[3 * j] * x[0] + E[3 * j + 1] * x[1] + E[3 * j + 2] * x[2];
-    }
-}
-// out = a x b
-MABD_HOT void LEAN(cross)(const LEAN_REAL* a, const LEAN_REAL* b, LEAN_REAL* out) {
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-// X V: a twist of the parent in the child
-MABD_HOT void LEAN(to_child)(const LEAN_REAL* E, const LEAN_REAL* V, LEAN_REAL* out) {
-    LEAN_REAL arm[3];
-    LEAN(cross)(E + 9, V, arm);
-    for (int j = 0; j < 3; j++) arm[j] = V[3 + j] - arm[j];
-    LEAN(turn_back)(E, V, out);
-    LEAN(turn_back)(E, arm, out + 3);
-}
-// out += X'F: a wrench of the child in the parent
-MABD_HOT void LEAN(add_to_parent)(const LEAN_REAL* E, const LEAN_REAL* F, LEAN_REAL* out) {
-    LEAN_REAL m[3], f[3], arm[3];
-    LEAN(turn)(E, F, m);
-    LEAN(turn)(E, F + 3, f);
-    LEAN(cross)(E + 9, f, arm);
-    for (int j = 0; j < 3; j++) out[j] += m[j] + arm[j], out[3 + j] += f[j];
-}
-// M V
-MABD_HOT void LEAN(momentum)(const LEAN_REAL* M, const LEAN_REAL* V, LEAN_REAL* out) {
-    LEAN_REAL m[3], f[3];
-    LEAN(cross)(M + 1, V + 3, m);
-    LEAN(cross)(M + 1, V, f);
-    for (int j = 0; j < 3; j++) {
-        out[j] = M[4 + j] * V[0] + M[7 + j] * V[1] + M[10 + j] * V[2] + m[j];
-        out[3 + j] = M[0] * V[3 + j] - f[j];
-    }
-}
-
-// out += s ad(V) e_axis
-MABD_HOT void LEAN(add_unit_cross)(const LEAN_REAL* V, int axis, LEAN_REAL s, LEAN_REAL* out) {
-    const int k = axis % 3, l = (k + 1) % 3, m = (k + 2) % 3;
-    if (axis < 3) {
-        out[l] += s * V[m], out[m] -= s * V[l];
-        out[3 + l] += s * V[3 + m], out[3 + m] -= s * V[3 + l];
-    } else {
-        out[3 + l] += s * V[m], out[3 + m] -= s * V[l];
-    }
-}
-// out -= s ad(e_axis)' F
-MABD_HOT void LEAN(subtract_unit_wrench)(const LEAN_REAL* F, int axis, LEAN_REAL s,
-                                         LEAN_REAL* out) {
-    const int k = axis % 3, l = (k + 1) % 3, m = (k + 2) % 3;
-    if (axis < 3) {
-        out[l] -= s * F[m], out[m] += s * F[l];
-        out[3 + l] -= s * F[3 + m], out[3 + m] += s * F[3 + l];
-    } else {
-        out[l] -= s * F[3 + m], out[m] += s * F[3 + l];
-    }
-}
+#include "formulation/redmax/lean_triple_text.h"
 
 // ---- residual ----------------------------------------------------------------------------------
 
@@ -177,6 +25,10 @@ MABD_HOT void LEAN(place)(const LEAN(tree) * t, int32_t i) {
     const mabd_lean_link* link = &t->links[i];
     const LEAN_REAL* MABD_RESTRICT rest = LEAN(constant)(&t->rest, i);
     LEAN_REAL* MABD_RESTRICT E = t->E + 12 * (size_t)i;
+    if (link->count == 3) {
+        LEAN(place_triple)(t, i);
+        return;
+    }
     if (link->axis < 0) {
         for (int j = 0; j < 12; j++) E[j] = rest[j];
         return;
@@ -212,7 +64,8 @@ MABD_HOT void LEAN(move)(const LEAN(tree) * t, int32_t i) {
         LEAN(to_child)(E, t->A + 6 * (size_t)link->parent, XA);
     }
     for (int j = 0; j < 6; j++) V[j] = XV[j], A[j] = XA[j];
-    if (link->axis < 0) return;
+    if (link->count == 3) LEAN(move_triple)(t, i, V, A);
+    if (link->count != 1) return;
     const LEAN_REAL rate = t->v[link->freedom] * link->sign;
     t->Sv[6 * (size_t)i + (size_t)link->axis] = rate;
     V[link->axis] += rate;
@@ -249,7 +102,8 @@ MABD_FN void LEAN(residual_up)(const LEAN(tree) * t, int32_t from, int32_t to) {
     for (int32_t i = to - 1; i >= from; i--) {
         const mabd_lean_link* link = &t->links[i];
         const int32_t k = link->freedom;
-        if (link->axis >= 0) {
+        if (link->count == 3) LEAN(residual_triple)(t, i);
+        if (link->count == 1) {
             const LEAN_REAL* law = LEAN(constant)(&t->law, k);
             const LEAN_REAL tau =
                 t->base[k] - law[0] * t->q[k] - law[1] * t->v[k] - law[2] * t->a[k];
@@ -260,8 +114,6 @@ MABD_FN void LEAN(residual_up)(const LEAN(tree) * t, int32_t from, int32_t to) {
 }
 
 // ---- factor ------------------------------------------------------------------------------------
-// N: 12 columns of LEAN_WIDTH parts, first those of the moment, then those of the force.
-
 // Columns of [x].
 MABD_HOT void LEAN(skew)(const LEAN_REAL* x, LEAN_PART* out) {
     const LEAN_REAL zero = {0};
@@ -329,35 +181,6 @@ MABD_HOT void LEAN(write_column)(const LEAN(tree) * t, int32_t i, const LEAN(wei
     B[6 + a] += w->a * link->sign;
 }
 
-// N T, in place.
-MABD_HOT void LEAN(transfer)(const LEAN_REAL* MABD_RESTRICT E, int axis, LEAN_REAL rate,
-                             LEAN_PART* MABD_RESTRICT N) {
-    enum { W = LEAN(WIDTH) };
-    const int k = (axis + 3) % 3, l = (k + 1) % 3, m = (k + 2) % 3;
-    const int from = axis < 3 ? 6 : 9;
-    for (int r = 0; axis >= 0 && r < W; r++) {
-        N[W * l + r] -= N[W * (from + m) + r] * rate;
-        N[W * m + r] += N[W * (from + l) + r] * rate;
-        if (axis >= 3) continue;
-        N[W * (3 + l) + r] -= N[W * (9 + m) + r] * rate;
-        N[W * (3 + m) + r] += N[W * (9 + l) + r] * rate;
-    }
-    for (int b = 0; b < 12; b += 6) {
-        LEAN_PART* MABD_RESTRICT at = N + W * b;
-        for (int r = 0; r < W; r++) {
-            const LEAN_PART m0 = at[r], m1 = at[W + r], m2 = at[2 * W + r];
-            const LEAN_PART f0 = at[3 * W + r], f1 = at[4 * W + r], f2 = at[5 * W + r];
-            const LEAN_PART x = f0 * E[0] + f1 * E[3] + f2 * E[6];
-            const LEAN_PART y = f0 * E[1] + f1 * E[4] + f2 * E[7];
-            const LEAN_PART z = f0 * E[2] + f1 * E[5] + f2 * E[8];
-            at[r] = m0 * E[0] + m1 * E[3] + m2 * E[6] + (z * E[10] - y * E[11]);
-            at[W + r] = m0 * E[1] + m1 * E[4] + m2 * E[7] + (x * E[11] - z * E[9]);
-            at[2 * W + r] = m0 * E[2] + m1 * E[5] + m2 * E[8] + (y * E[9] - x * E[10]);
-            at[3 * W + r] = x, at[4 * W + r] = y, at[5 * W + r] = z;
-        }
-    }
-}
-
 // N of the parent += X'N, or = if this link is the first one to add.
 MABD_HOT void LEAN(lift)(const LEAN_REAL* MABD_RESTRICT E, bool opens,
                          const LEAN_PART* MABD_RESTRICT N, LEAN_PART* MABD_RESTRICT Np) {
@@ -387,17 +210,6 @@ MABD_HOT void LEAN(lift)(const LEAN_REAL* MABD_RESTRICT E, bool opens,
     }
 }
 
-// Note the first link of each part whose pivot vanishes in the terms that it sums.
-MABD_HOT void LEAN(judge)(const LEAN_REAL* D, const LEAN_REAL* own, const LEAN_REAL* G, int32_t i,
-                          int32_t* bad) {
-    LEAN_REAL terms = *own * *own;
-    for (int r = 0; r < 6; r++) terms += G[r] * G[r];
-    const LEAN_REAL margin = *D * *D - terms * (mabd_real)MABD_LEAN_PIVOT;
-    for (int l = 0; l < LEAN_COUNT; l++) {
-        if (!(((const mabd_real*)&margin)[l] > 0) && bad[l] < 0) bad[l] = i;
-    }
-}
-
 // Pivot, G and K of a link with a freedom; N -> N T - G K.
 MABD_HOT void LEAN(eliminate)(const LEAN(tree) * t, int32_t i, const LEAN(weights) * w,
                               LEAN_PART* MABD_RESTRICT N, int32_t* bad) {
@@ -419,14 +231,16 @@ MABD_HOT void LEAN(eliminate)(const LEAN(tree) * t, int32_t i, const LEAN(weight
     for (int j = 0; j < 6; j++) g[j] = ((const LEAN_REAL*)G)[j % 3 + j / 3 * LEAN_PAD];
     const LEAN_REAL own = w->q * law[0] + w->v * law[1] + w->a * law[2];
     const LEAN_REAL D = g[link->axis] * link->sign + own;
-    LEAN(judge)(&D, &own, g, i, bad);
+    LEAN_REAL terms = own * own;
+    for (int r = 0; r < 6; r++) terms += g[r] * g[r];
+    LEAN(judge)(&D, &terms, i, bad);
     LEAN(subtract_unit_wrench)(t->F + 6 * (size_t)i, link->axis, w->q * link->sign, g);
     for (int j = 0; j < 6; j++) to[j] = g[j];
-    t->D[t->pivot * k] = D;
+    t->D[3 * k] = t->stiff[k] = D;
     if (link->parent < 0) return;
     LEAN_PUT(G, g[0], g[1], g[2]);
     LEAN_PUT(G + P, g[3], g[4], g[5]);
-    LEAN(transfer)(t->E + 12 * (size_t)i, link->axis, t->Sv[6 * (size_t)i + (size_t)link->axis], N);
+    LEAN(transfer)(t->E + 12 * (size_t)i, link, t->Sv + 6 * (size_t)i, N);
     const LEAN_REAL inverse = link->sign / D;
     for (int c = 0; c < 12; c++) {
         const LEAN_REAL factor = inverse * ((const LEAN_REAL*)(N + W * c))[row];
@@ -454,10 +268,12 @@ MABD_FN void LEAN(factor_up)(const LEAN(tree) * t, const LEAN(weights) * w, int3
             for (int k = 0; k < LEAN(BLOCK); k++) N[k] = (LEAN_PART){0};
         }
         if (link->body) LEAN(add_inertia)(LEAN(constant)(&t->inertia, i), t->V + 6 * (size_t)i, N);
-        if (link->axis >= 0) {
+        if (link->count == 3) {
+            LEAN(eliminate_triple)(t, i, w, N, bad);
+        } else if (link->count == 1) {
             LEAN(eliminate)(t, i, w, N, bad);
         } else if (link->parent >= 0) {
-            LEAN(transfer)(t->E + 12 * (size_t)i, -1, w->q, N);
+            LEAN(transfer)(t->E + 12 * (size_t)i, link, NULL, N);
         }
         if (link->parent >= from) LEAN(factor_push)(t, i);
     }
@@ -470,8 +286,8 @@ MABD_FN void LEAN(solve_push)(const LEAN(tree) * t, int32_t i) {
     const mabd_lean_link* link = &t->links[i];
     LEAN_REAL sum[6];
     for (int j = 0; j < 6; j++) sum[j] = t->up[12 * (size_t)i + (size_t)j];
-    if (link->axis >= 0) {
-        const LEAN_REAL *G = t->G + 6 * (size_t)link->freedom, u = t->u[link->freedom];
+    for (int32_t k = link->freedom; k < link->freedom + link->count; k++) {
+        const LEAN_REAL *G = t->G + 6 * (size_t)k, u = t->u[k];
         for (int j = 0; j < 6; j++) sum[j] += G[j] * u;
     }
     LEAN(add_to_parent)(t->E + 12 * (size_t)i, sum, t->up + 12 * (size_t)link->parent);
@@ -481,9 +297,10 @@ MABD_FN void LEAN(solve_up)(const LEAN(tree) * t, const LEAN_REAL* b, int32_t fr
     for (int32_t i = to - 1; i >= from; i--) {
         const mabd_lean_link* link = &t->links[i];
         const size_t k = (size_t)link->freedom;
-        if (link->axis >= 0) {
+        if (link->count == 3) LEAN(solve_triple)(t, link, b, t->up + 12 * (size_t)i);
+        if (link->count == 1) {
             const LEAN_REAL n = t->up[12 * (size_t)i + (size_t)link->axis] * link->sign;
-            t->u[k] = (b[k] - n) / t->D[t->pivot * k];
+            t->u[k] = (b[k] - n) / t->D[3 * k];
         }
         if (link->parent >= from) LEAN(solve_push)(t, i);
     }
@@ -499,19 +316,21 @@ MABD_FN void LEAN(solve_down)(const LEAN(tree) * t, LEAN_REAL* dq, int32_t from,
         const mabd_lean_link* link = &t->links[i];
         const LEAN_REAL* E = t->E + 12 * (size_t)i;
         LEAN_REAL x[12], *out = t->x + 12 * (size_t)i;
-        LEAN_REAL step = {0};
+        const LEAN_REAL none = {0};
         if (link->parent >= 0) {
             const LEAN_REAL* x_p = t->x + 12 * (size_t)link->parent;
             LEAN(to_child)(E, x_p, x);
             LEAN(to_child)(E, x_p + 6, x + 6);
         } else {
-            for (int j = 0; j < 12; j++) x[j] = step;
+            for (int j = 0; j < 12; j++) x[j] = none;
         }
-        if (link->axis >= 0) {
-            const size_t k = (size_t)link->freedom;
+        for (int a = link->axis; a < link->axis + link->count; a++) {
+            LEAN(add_unit_cross)(x, a, t->Sv[6 * (size_t)i + (size_t)a], x + 6);
+        }
+        for (int32_t f = link->freedom; f < link->freedom + link->count; f++) {
+            const size_t k = (size_t)f;
             const LEAN_REAL* B = t->B + t->column * k;
-            LEAN(add_unit_cross)(x, link->axis, t->Sv[6 * (size_t)i + (size_t)link->axis], x + 6);
-            step = t->u[k];
+            LEAN_REAL step = t->u[k];
             if (link->parent >= 0) {
                 const LEAN_REAL *K = t->K + 12 * k, *x_p = t->x + 12 * (size_t)link->parent;
                 LEAN_REAL even = K[0] * x_p[0], odd = K[1] * x_p[1];
@@ -524,6 +343,8 @@ MABD_FN void LEAN(solve_down)(const LEAN(tree) * t, LEAN_REAL* dq, int32_t from,
         for (int j = 0; j < 12; j++) out[j] = x[j];
     }
 }
+
+// The transposed solve is for parts whose links have one freedom or none.
 
 // x_p += T'x
 MABD_HOT void LEAN(transfer_back)(const LEAN(tree) * t, int32_t i, const LEAN_REAL* own,
@@ -578,7 +399,7 @@ MABD_FN void LEAN(back_down)(const LEAN(tree) * t, LEAN_REAL* z, int32_t from, i
             const LEAN_REAL* G = t->G + 6 * k;
             LEAN_REAL sum = t->u[k];
             for (int j = 0; j < 6; j++) sum += G[j] * n[j];
-            z[k] = sum / t->D[t->pivot * k];
+            z[k] = sum / t->D[3 * k];
             n[link->axis] -= z[k] * link->sign;
         }
         for (int j = 0; j < 6; j++) out[j] = n[j];

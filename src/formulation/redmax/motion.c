@@ -225,6 +225,7 @@ void mabd_redmax_velocities(const mabd_redmax_solve* s) {
 void mabd_redmax_residual(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
+    s->part->structure.swept = false;
     mabd_redmax_place(s);
     for (int32_t i = first; i < end; i++) {
         move_link(sim, i);
@@ -246,7 +247,7 @@ void mabd_redmax_residual(const mabd_redmax_solve* s) {
 }
 
 void mabd_redmax_residual_of_links(const mabd_redmax_solve* s) {
-    if (mabd_redmax_is_lean(s)) {
+    if (mabd_redmax_may_sweep(s)) {
         mabd_redmax_lean_residual(s);
     } else {
         mabd_redmax_residual(s);

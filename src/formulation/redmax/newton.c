@@ -99,8 +99,9 @@ static void set_weights(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         const int32_t own = k - sim->links[sim->freedoms[k].link].first;
-        const mabd_real pivot =
-            s->part->law_count > 0 ? sim->stiff[k] : sim->D[3 * (size_t)k + own];
+        const mabd_real pivot = s->part->law_count > 0 || mabd_redmax_is_lean(s)
+                                    ? sim->stiff[k]
+                                    : sim->D[3 * (size_t)k + own];
         sim->weight[k] = sim->freedoms[k].prescribed ? 0 : 1 / (mabd_real)fabs(pivot);
     }
     if (s->part->row_count > 0) mabd_redmax_set_row_weights(s);
@@ -211,7 +212,7 @@ mabd_status mabd_redmax_newton(const mabd_redmax_solve* s) {
     int32_t link = s->part->link_first;
     mabd_real phi = 0;
     bool starts = true;
-    if (mabd_redmax_take_lane(s)) return MABD_OK;
+    if (mabd_redmax_take_lane(s)) return check_balls(s);
     mabd_redmax_start_axes(s);
     evaluate(s);
     for (int32_t i = 0; i < s->sim->def.max_iterations; i++) {

@@ -156,7 +156,9 @@ typedef struct mabd_redmax_structure {
     int32_t range_first, range_count;
     int32_t slot_first; // of N
     int32_t pack;       // -1 = none
-    bool lean;
+    int32_t ball_first, ball_count;
+    bool lean, plain;   // its sweeps are those of lean.h; and no link has three freedoms
+    bool swept;         // the last residual was one of these
     bool divided_links; // has tasks
 } mabd_redmax_structure;
 
@@ -327,6 +329,8 @@ typedef struct mabd_redmax_sim {
     mabd_real* u;       // (freedoms)
 
     // lean.h
+    mabd_real* lean_chart;          // (balls x 18) at an iterate
+    mabd_real* lean_upper;          // (freedoms) of the factored pivots of links
     struct mabd_lean_link* lean;    // (links)
     struct mabd_lean_range* ranges; // by part
     mabd_real* base_force;          // (freedoms) of the laws of lean parts

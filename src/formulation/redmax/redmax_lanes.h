@@ -23,14 +23,20 @@ typedef enum mabd_lean_lane_state {
     MABD_LEAN_LANE_SOLVED,
 } mabd_lean_lane_state;
 
+/// What the memory of a pack depends on.
+typedef struct mabd_lean_size {
+    int32_t links, freedoms, balls; // of each of its parts
+    int32_t slots;                  // of N
+} mabd_lean_size;
+
 /// The solver of one instruction set.
 typedef struct mabd_lean_lanes_table {
     int width; // parts of a pack
-    /// Bytes of memory for parts of a size, `slots` of N.
-    size_t (*bytes)(int32_t links, int32_t freedoms, int32_t slots);
+    /// Bytes of memory for parts of a size.
+    size_t (*bytes)(const mabd_lean_size* size);
     /// Solve a stage of parts s[0] .. s[count - 1], which start at sim->q; s has `width` entries
     /// with parts to load. Solutions go to sim->trial (q), v, a, r, E, V and F.
-    void (*newton)(const mabd_redmax_solve* s, int count, int32_t slots, void* memory,
+    void (*newton)(const mabd_redmax_solve* s, int count, const mabd_lean_size* size, void* memory,
                    mabd_lean_lane_state* state);
 } mabd_lean_lanes_table;
 

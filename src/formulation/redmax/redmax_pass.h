@@ -42,7 +42,7 @@ MABD_FN int32_t mabd_redmax_pass_end_link(const mabd_redmax_pass* r) {
 /// True if each freedom of the part is a turn or slide that forces alone move (lean.h): its changes
 /// in a state are those in a stage, and no row of it is held.
 MABD_FN bool mabd_redmax_pass_is_plain(const mabd_redmax_pass* r) {
-    return r->part->structure.lean;
+    return r->part->structure.plain;
 }
 /// Set the share of the part in a vector of freedoms to zero.
 MABD_FN void mabd_redmax_pass_clear(const mabd_redmax_pass* r, mabd_real* x) {

@@ -131,7 +131,7 @@ void mabd_redmax_local_past(const mabd_redmax_link* link, const mabd_redmax_node
 
 static void load_history(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
-    if (s->part->structure.lean) { // no balls
+    if (s->part->structure.plain) { // no balls
         const size_t first = (size_t)s->part->freedom_first;
         const size_t bytes = (size_t)s->part->freedom_count * sizeof *sim->q_m;
         memcpy(sim->q_m + first, sim->last.q + first, bytes);

@@ -283,7 +283,11 @@ static mabd_status enter_stage(mabd_redmax_pass* r, mabd_integrator method, int 
     if (rows > 0) memcpy(r->g->sim->loops.force + row, force + row, rows * sizeof *force);
     enter_rates(r, method, number, q);
     mabd_redmax_set_branches(&r->s, branch);
-    mabd_redmax_residual_of_links(&r->s);
+    if (mabd_redmax_pass_is_plain(r)) {
+        mabd_redmax_residual_of_links(&r->s);
+    } else {
+        mabd_redmax_residual(&r->s);
+    }
     mabd_redmax_pass_loads(r);
     mabd_redmax_find_forces(&r->s);
     mabd_status status = mabd_redmax_factor(&r->s, mabd_redmax_stage_weights(r->s.gamma), &link);
