@@ -115,6 +115,32 @@ MABD_API mabd_net_def mabd_default_net_def(void);
 MABD_API mabd_status mabd_generate_net(mabd_scene* scene, const mabd_net_def* def,
                                        mabd_error* error);
 
+// ---- joint grid --------------------------------------------------------------------------------
+
+/// A grid of balls, a ball joint in the middle of each two neighbours: the benchmark joint_grid of
+/// Box2D and Box3D. rows x columns balls, rows (columns - 1) + (rows - 1) columns joints less those
+/// between two fixed balls. Bodies row by row, name/row3/5; in the first row name/row0/left/i,
+/// name/row0/fixed/i, name/row0/right/i. Joints in the order of their first ball, name/row3/i:
+/// along the row, then to the next row.
+typedef struct mabd_joint_grid_def {
+    const char* name;
+    int32_t rows, columns; // >= 2; column c is at x = c spacing
+    mabd_real spacing;     // between neighbouring balls [m]
+    mabd_real radius;      // of a ball [m], < spacing / 2
+    int32_t fixed;         // balls in the middle of the first row that are fixed
+    bool vertical;         // true: row r is at z = -r spacing; false: at y = r spacing
+    mabd_material material;
+    mabd_real drag;        // of each ball [N s/m]
+    mabd_real position[3]; // of the ball in row 0, column 0 [m]
+    uint32_t cookie;
+} mabd_joint_grid_def;
+
+/// Return the default grid: 100 x 100 balls of radius 0.4 m, spacing 1 m, seven fixed, vertical.
+MABD_API mabd_joint_grid_def mabd_default_joint_grid_def(void);
+/// Add a grid to a scene as `def` describes; new bodies and joints get the next indices.
+MABD_API mabd_status mabd_generate_joint_grid(mabd_scene* scene, const mabd_joint_grid_def* def,
+                                              mabd_error* error);
+
 // ---- tree --------------------------------------------------------------------------------------
 
 /// A tree of links. Full: every link of a level carries `branching` links of the next, `depth`

@@ -37,6 +37,11 @@ static const mabd_field net_fields[] = {
 #include "generate/net.def"
 };
 #undef OWNER
+#define OWNER mabd_joint_grid_def
+static const mabd_field joint_grid_fields[] = {
+#include "generate/joint_grid.def"
+};
+#undef OWNER
 #define OWNER mabd_tree_def
 static const mabd_field tree_fields[] = {
 #include "generate/tree.def"

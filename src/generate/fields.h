@@ -71,6 +71,7 @@ typedef struct mabd_generate_field_list {
 #define MABD_GENERATOR_LIST(X)                                                                     \
     X(chain, "chain")                                                                              \
     X(net, "net")                                                                                  \
+    X(joint_grid, "joint-grid")                                                                    \
     X(tree, "tree")                                                                                \
     X(ring, "ring")                                                                                \
     X(four_bar, "four-bar")                                                                        \

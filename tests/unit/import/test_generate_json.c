@@ -32,6 +32,8 @@ Test(generate_json, shipped_scenes_load_with_their_parameters) {
         {"chain", {{"start", "hanging"}, {"joint", "fixed"}}, 2, 100, 100},
         {"net", {{0}}, 0, 280, 370},
         {"net", {{"rows", "3"}, {"columns", "4"}, {"pinned", "corners"}}, 3, 29, 38},
+        {"joint-grid", {{0}}, 0, 10000, 19794},
+        {"joint-grid", {{"rows", "3"}, {"columns", "4"}, {"fixed", "0"}}, 3, 12, 17},
         {"tree", {{0}}, 0, 255, 255},
         {"tree", {{"branching", "3"}, {"depth", "4"}}, 2, 40, 40},
         {"ring", {{0}}, 0, 24, 25},
