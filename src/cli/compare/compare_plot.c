@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws a comparison; see compare_plot.h.
 //
-//   +------------------------------------------------------------------------------+
-//   | scene                                                                        |
-//   | machine                                                                      |
-//   |   +--------------+     +--------------+     +--------------+                 |
-//   |   |  position    |     |  rotation    |     |  energy      |   -o- method    |
-//   |   +--------------+     +--------------+     +--------------+    ...          |
-//   |     h or t               h or t               h or t                         |
-//   +------------------------------------------------------------------------------+
+//   +-----------------------------------------------------------+
+//   | scene                                                     |
+//   | machine                                                   |
+//   |   +--------------+     +--------------+                   |
+//   |   |  position    |     |  rotation    |     -o- method    |
+//   |   +--------------+     +--------------+      ...          |
+//   |     h or t               h or t                           |
+//   |   +--------------+     +--------------+                   |
+//   |   |  energy      |     |  position    |                   |
+//   |   +--------------+     +--------------+                   |
+//   |     h or t               cost                             |
+//   +-----------------------------------------------------------+
 //
-// A method is a formulation with an integrator. The reference has a line in the last plot only.
-// Values below LEAST are drawn at LEAST, values that are 0 not at all.
+// A method is a formulation with an integrator. Values below LEAST are drawn at LEAST, values that
+// are 0 not at all. The reference is not drawn.
 #include "cli/compare/compare_plot.h"
 
 #include "cli/bench/plot_panel.h"
@@ -21,17 +25,19 @@
 
 #define LEAST       1e-16
 #define METHODS_MAX 64
-#define PANELS      3
+
+typedef enum panel_kind { POSITION, ROTATION, ENERGY, WORK, PANELS } panel_kind;
 
 // Sizes [pixels].
 enum {
     LEFT = 70,
-    PANEL_WIDTH = 270,
-    COLUMN = 345,
-    LEGEND = LEFT + 2 * COLUMN + PANEL_WIDTH + 24,
+    PANEL_WIDTH = 330,
+    COLUMN = 410,
+    LEGEND = LEFT + COLUMN + PANEL_WIDTH + 24,
     WIDTH = LEGEND + 200,
     TOP = 86,
     PANEL_HEIGHT = 220,
+    ROW = 305,
     BOTTOM = 60,
     ENTRY = 24, // of the legend
 };
@@ -41,53 +47,69 @@ typedef struct drawing {
     bool over_time; // one step only
     int method_count;
     const compare_row* methods[METHODS_MAX]; // (method_count) the first row of each
-    int panel;                               // which one is drawn
+    panel_kind panel;                        // which one is drawn
     plot_panel area;                         // of it
 } drawing;
+
+static bool is_drawn(const compare_row* row) {
+    return row->complete && !row->reference;
+}
 
 static bool same_method(const compare_row* a, const compare_row* b) {
     return a->formulation == b->formulation && a->integrator == b->integrator;
 }
 
 static void find_methods(drawing* d) {
+    double h = NAN;
     d->over_time = true;
     for (int32_t i = 0; i < d->report->count; i++) {
         const compare_row* row = &d->report->rows[i];
+        if (row->reference) continue;
+        if (isnan(h)) h = row->h;
+        if (row->h != h) d->over_time = false;
         bool fresh = row->complete && d->method_count < METHODS_MAX;
         for (int k = 0; k < d->method_count; k++) fresh = fresh && !same_method(d->methods[k], row);
         if (fresh) d->methods[d->method_count++] = row;
-        if (row->h != d->report->rows[0].h) d->over_time = false;
     }
+}
+
+// True if the panel shows the course of each row, false if each row is a point.
+static bool is_course(const drawing* d) {
+    return d->over_time && d->panel != WORK;
 }
 
 // The drawn value of a row, at an instant or over the run; NaN = none.
 static double value_of(const drawing* d, const compare_row* row, int32_t instant) {
-    const double whole[PANELS] = {row->position, row->angle, row->energy};
-    const double* series[PANELS] = {row->path.positions, row->path.angles, row->path.energies};
-    if (!row->complete || (row->reference && d->panel < PANELS - 1)) return NAN;
-    const double value = d->over_time ? series[d->panel][instant] : whole[d->panel];
+    const double whole[PANELS] = {row->position, row->angle, row->energy, row->position};
+    const double* series[] = {row->path.positions, row->path.angles, row->path.energies};
+    const double value = is_course(d) ? series[d->panel][instant] : whole[d->panel];
     return value > 0 && isfinite(value) ? fmax(value, LEAST) : NAN;
 }
 
+// Where a row is along the lower axis, if it is a point.
+static double abscissa_of(const drawing* d, const compare_row* row) {
+    return d->panel == WORK ? row->cost : row->h;
+}
+
 static int32_t instants_of(const drawing* d, const compare_row* row) {
-    return !row->complete ? 0 : d->over_time ? row->path.count : 1;
+    return !is_drawn(row) ? 0 : is_course(d) ? row->path.count : 1;
 }
 
 static void choose_axes(drawing* d) {
-    plot_panel area = {.left = LEFT + d->panel * COLUMN,
-                       .top = TOP,
+    plot_panel area = {.left = LEFT + d->panel % 2 * COLUMN,
+                       .top = TOP + (double)(d->panel / 2) * ROW,
                        .width = PANEL_WIDTH,
                        .height = PANEL_HEIGHT,
                        .x = {1000, -1000},
                        .y = {1000, -1000},
-                       .linear = d->over_time,
+                       .linear = is_course(d),
                        .end = d->report->time > 0 ? d->report->time : 1};
     for (int32_t i = 0; i < d->report->count; i++) {
         const compare_row* row = &d->report->rows[i];
         for (int32_t k = 0; k < instants_of(d, row); k++) {
             const double value = value_of(d, row, k);
             if (isnan(value)) continue;
-            plot_widen(&area.x, row->h);
+            plot_widen(&area.x, abscissa_of(d, row));
             plot_widen(&area.y, value);
         }
     }
@@ -95,18 +117,16 @@ static void choose_axes(drawing* d) {
     d->area = area;
 }
 
-// The complete row of a method with the least step above h; null at the end.
-static const compare_row* next_row(const drawing* d, const compare_row* method, double h) {
-    const compare_row* next = NULL;
-    for (int32_t i = 0; i < d->report->count; i++) {
-        const compare_row* row = &d->report->rows[i];
-        if (!same_method(row, method) || row->h <= h || !row->complete) continue;
-        if (next == NULL || row->h < next->h) next = row;
+// The next drawn row of a method, with its steps falling; null at the end.
+static const compare_row* next_row(const drawing* d, const compare_row* row) {
+    const compare_row* end = d->report->rows + d->report->count;
+    for (const compare_row* next = row + 1; next < end; next++) {
+        if (is_drawn(next) && same_method(next, row) && next->h < row->h) return next;
     }
-    return next;
+    return NULL;
 }
 
-static void put_over_time(const drawing* d, const compare_row* row, FILE* out) {
+static void put_course(const drawing* d, const compare_row* row, FILE* out) {
     char move = 'M';
     fputs("<path d=\"", out);
     for (int32_t k = 0; k < row->path.count; k++) {
@@ -119,40 +139,45 @@ static void put_over_time(const drawing* d, const compare_row* row, FILE* out) {
     fputs("\"/>\n", out);
 }
 
-static void put_over_steps(const drawing* d, const compare_row* method, FILE* out) {
+static void put_points(const drawing* d, const compare_row* method, FILE* out) {
     char move = 'M';
     fputs("<path d=\"", out);
-    for (const compare_row* row = next_row(d, method, 0); row != NULL;
-         row = next_row(d, method, row->h)) {
+    for (const compare_row* row = method; row != NULL; row = next_row(d, row)) {
         const double value = value_of(d, row, 0);
         if (isnan(value)) continue;
-        fprintf(out, "%c%.2f %.2f", move, plot_panel_x(&d->area, row->h),
+        fprintf(out, "%c%.2f %.2f", move, plot_panel_x(&d->area, abscissa_of(d, row)),
                 plot_panel_y(&d->area, value));
         move = 'L';
     }
     fputs("\"/>\n", out);
-    for (const compare_row* row = next_row(d, method, 0); row != NULL;
-         row = next_row(d, method, row->h)) {
+    for (const compare_row* row = method; row != NULL; row = next_row(d, row)) {
         const double value = value_of(d, row, 0);
         if (isnan(value)) continue;
         fprintf(out,
-                "<circle fill=\"#fff\" cx=\"%.2f\" cy=\"%.2f\" r=\"2.8\"><title>h = %g ms: "
-                "%.3g</title></circle>\n",
-                plot_panel_x(&d->area, row->h), plot_panel_y(&d->area, value), 1e3 * row->h, value);
+                "<circle fill=\"#fff\" cx=\"%.2f\" cy=\"%.2f\" r=\"2.8\"><title>%s %s, h = %g ms: "
+                "%.3g, %.3g ms a second</title></circle>\n",
+                plot_panel_x(&d->area, abscissa_of(d, row)), plot_panel_y(&d->area, value),
+                mabd_formulation_name(row->formulation), mabd_integrator_name(row->integrator),
+                1e3 * row->h, value, row->cost);
     }
 }
 
 static void put_panel(drawing* d, FILE* out) {
     static const char* const TITLES[PANELS] = {
-        "position difference [m]", "rotation difference [rad]", "energy change / exchanged"};
+        "position difference [m]", "rotation difference [rad]", "energy change / exchanged",
+        "position difference [m] against cost"};
     choose_axes(d);
-    plot_panel_put_axes(&d->area, TITLES[d->panel], d->over_time ? "time [s]" : "step h [s]", out);
+    plot_panel_put_axes(&d->area, TITLES[d->panel],
+                        d->panel == WORK ? "wall time of a second of motion [ms]"
+                        : d->over_time   ? "time [s]"
+                                         : "step h [s]",
+                        out);
     for (int i = 0; i < d->method_count; i++) {
         fprintf(out, "<g stroke=\"%s\" stroke-width=\"1.8\">\n", plot_colours[i % PLOT_COLOURS]);
-        if (d->over_time) {
-            put_over_time(d, d->methods[i], out);
+        if (is_course(d)) {
+            put_course(d, d->methods[i], out);
         } else {
-            put_over_steps(d, d->methods[i], out);
+            put_points(d, d->methods[i], out);
         }
         fputs("</g>\n", out);
     }
@@ -165,31 +190,45 @@ static void put_legend(const drawing* d, FILE* out) {
         char label[96];
         fprintf(out, "<path stroke=\"%s\" stroke-width=\"1.8\" d=\"M%d %.1fh26\"/>\n",
                 plot_colours[i % PLOT_COLOURS], LEGEND, y - 4);
-        snprintf(label, sizeof(label), "%s %s%s", mabd_formulation_name(row->formulation),
-                 mabd_integrator_name(row->integrator), row->reference ? " (reference)" : "");
+        snprintf(label, sizeof(label), "%s %s", mabd_formulation_name(row->formulation),
+                 mabd_integrator_name(row->integrator));
         plot_put_text(LEGEND + 34, y, " fill=\"#222\"", label, out);
     }
 }
 
+static void put_titles(const drawing* d, FILE* out) {
+    const compare_report* report = d->report;
+    const compare_row* reference = report->reference;
+    char title[320], line[512];
+    int used = snprintf(title, sizeof(title), "%.200s, %g s", report->scene, report->time);
+    if (d->over_time && d->method_count > 0) {
+        snprintf(title + used, sizeof(title) - (size_t)used, ", h = %g ms", 1e3 * d->methods[0]->h);
+    }
+    plot_put_text(LEFT, 28, " fill=\"#222\" font-size=\"17\" font-weight=\"bold\"", title, out);
+    used = snprintf(line, sizeof(line), "%s", report->machine);
+    if (reference != NULL && used >= 0 && (size_t)used < sizeof(line)) {
+        snprintf(line + used, sizeof(line) - (size_t)used, "; reference: %s %s, h = %g ms",
+                 mabd_formulation_name(reference->formulation),
+                 mabd_integrator_name(reference->integrator), 1e3 * reference->h);
+    }
+    plot_put_text(LEFT, 48, " fill=\"#555\"", line, out);
+}
+
 void compare_plot_write(const compare_report* report, FILE* out) {
     drawing d = {.report = report};
-    char title[320];
     find_methods(&d);
-    const int least = TOP + PANEL_HEIGHT + BOTTOM, legend = TOP + 20 + ENTRY * d.method_count;
+    const int least = TOP + ROW + PANEL_HEIGHT + BOTTOM, legend = TOP + 20 + ENTRY * d.method_count;
     const int height = legend > least ? legend : least;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" "
             "fill=\"none\">\n<rect width=\"%d\" height=\"%d\" rx=\"6\" fill=\"#fff\"/>\n",
             WIDTH, height, WIDTH, height, WIDTH, height);
-    if (d.over_time && report->count > 0) {
-        snprintf(title, sizeof(title), "%.200s, h = %g ms", report->scene, 1e3 * report->rows[0].h);
-    } else {
-        snprintf(title, sizeof(title), "%.200s, %g s", report->scene, report->time);
+    put_titles(&d, out);
+    for (int k = POSITION; k < PANELS; k++) {
+        d.panel = (panel_kind)k;
+        put_panel(&d, out);
     }
-    plot_put_text(LEFT, 28, " fill=\"#222\" font-size=\"17\" font-weight=\"bold\"", title, out);
-    plot_put_text(LEFT, 48, " fill=\"#555\"", report->machine, out);
-    for (d.panel = 0; d.panel < PANELS; d.panel++) put_panel(&d, out);
     put_legend(&d, out);
     fputs("</svg>\n", out);
 }

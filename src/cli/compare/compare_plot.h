@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws a comparison: differences of poses and changes of energy, against the step if there are
-// several steps, else against time.
+// several steps, else against time; and differences of positions against the cost.
 #pragma once
 
 #include "cli/compare/compare_report.h"

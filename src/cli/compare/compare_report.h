@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports of `mabd compare`: rows as text, JSON, CSV and a picture.
+// Reports of `mabd compare`: rows as text, JSON, CSV, a picture and a page.
 #pragma once
 
 #include "cli/compare/compare_run.h"
@@ -7,16 +7,17 @@
 #include <stdio.h>
 
 typedef struct compare_report {
-    const char *json, *csv, *svg; // files, null = not requested
-    const char* scene;            // name
-    const char* command;          // command line
+    const char *json, *csv, *svg, *html; // files, null = not requested
+    const char* scene;                   // name
+    const char* command;                 // command line
     const char* preset;
     char machine[160];
     int32_t bodies, joints, rows_of_joints;
-    double time;             // [s]
-    int32_t count, capacity; // of rows
-    compare_row* rows;       // (count) steps from the first listed on; each with all formulations
-    FILE* text;              // where the table goes
+    double time;                  // [s]
+    int32_t count, capacity;      // of rows
+    compare_row* rows;            // (count) the reference, then the methods with all their steps
+    const compare_row* reference; // null = none
+    FILE* text;                   // where the table goes
 } compare_report;
 
 /// Print scene, machine and the names of the columns.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run of `mabd compare`: a formulation, an integrator and a step on a model, its figures, and
-// its poses at instants that runs with the same step share.
+// its poses at instants that all runs share.
 #pragma once
 
 #include "mabd/mabd.h"
@@ -20,11 +20,17 @@
     X(angular_momentum, "%.2e", "kg m^2/s") /* |L - L_0| at the end, about the origin */           \
     X(gap, "%.1e", "m")           /* largest error of a translation row after any step */          \
     X(angle_error, "%.1e", "rad") /* largest error of a rotation row after any step */             \
+    X(penetration, "%.1e", "m")   /* deepest overlap of two bodies after any step */               \
     X(iterations, "%.2f", "1")    /* mean per step */                                              \
     X(retries, "%.0f", "1")       /* times that a step was halved, over the run */                 \
-    X(ms, "%.4g", "ms")           /* wall time of a step, mean */
+    X(unconverged, "%.0f", "1")   /* steps that did not meet their tolerances, over the run */     \
+    X(ms, "%.4g", "ms")           /* wall time of a step, mean */                                  \
+    X(cost, "%.4g", "ms/s")       /* wall time of a second of motion */                            \
+    X(order, "%.2f", "1")         /* observed in the positions over this step and the two above */ \
+    X(order_angle, "%.2f", "1")   /* the same of the rotations */
 
 /// Poses and energies at `count` instants: after step 0, every, 2 every, ..., and the last one.
+/// Runs with the same `count` have the same instants.
 typedef struct compare_path {
     int32_t count, capacity, bodies;
     double* times;        // (count) [s]
@@ -40,9 +46,9 @@ typedef struct compare_row {
     mabd_formulation formulation;
     mabd_integrator integrator; // the resolved one if the run was created
     double h;                   // [s]
-    int64_t steps;              // requested
+    int64_t steps, every;       // requested, and those between two instants of the path
     bool complete;              // it did all of them
-    bool reference;             // others with this step are compared with it
+    bool reference;             // the others are compared with it
     char outcome[512];          // "ok", or why there are no figures
 #define X(name, format, unit) double name;
     COMPARE_NUMBER_LIST(X)
@@ -50,13 +56,17 @@ typedef struct compare_row {
     compare_path path;
 } compare_row;
 
-/// Simulate row->steps steps of `def` and fill the figures of a row that do not depend on others.
-/// A definition that is refused and a step that fails leave row->complete false and the reason in
-/// row->outcome. `bodies` is that of the model. Returns false if memory is short.
+/// Simulate row->steps steps of `def` and fill the figures of a row that do not depend on others. A
+/// short run is repeated and its fastest time counts. A definition that is refused and a step that
+/// fails leave row->complete false and the reason in row->outcome. `bodies` is that of the model.
+/// Returns false if memory is short.
 bool compare_run(const mabd_model* model, const mabd_sim_def* def, int32_t bodies,
                  compare_row* row);
-/// Fill the differences of a row from a reference with the same step; both complete.
+/// Fill the differences of a row from a reference with the same instants; both complete.
 void compare_difference(const compare_row* reference, compare_row* row);
+/// Fill the orders of `fine` from three complete rows of one method with the same instants and
+/// falling steps. They stay NaN where the rows differ by round-off only.
+void compare_order(const compare_row* coarse, const compare_row* middle, compare_row* fine);
 /// Free the poses of a path and keep what was computed from them.
 void compare_path_forget(compare_path* path);
 /// Free a path.
