@@ -15,11 +15,35 @@
 // Stops and friction only take energy.
 //
 //   E = sum of V'MV/2 + I q'^2/2 + k q^2/2 - f q - m g.c - F.x + springs + ground
+//
+// Where the motion is resolved, an energy that comes back is an error of the method: bdf2 gives
+// back after a fast swing what it took before, and a guard that refuses every gain and no loss is a
+// brake. So a whole step may gain more by
+//
+//   sum over links of RESOLVED_SHARE |d|_M |V|_M     d = V_(n+1) - 2 V_n + V_(n-1)
+//
+// the work of a part of the second difference of the velocities, of all links with |d| below
+// RESOLVED |V|, |V| the largest of the three. |d|/|V| is (w h)^2 for motion of frequency w: the
+// error of a step is below it, and links that crack, where it is about 1, have no share. A free
+// four-bar at 5 ms loses 0.8 % of its energy in 5 s this way, and 6.1 % if every gain above the
+// first bound is taken in halves; whips of 10 to 1000 links at 10 and 20 ms stay below the energy
+// of their start, and gain up to 0.6 % of it with links up to 0.1 |V| and a share of 0.2.
 
 #include "formulation/redmax/redmax_sim.h"
 
+#include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_springs.h"
 #include "scene/signal.h"
+
+#include <math.h>
+
+/// Error of energies by round-off, relative to their size.
+#define ENERGY_NOISE ((mabd_real)1e-12)
+/// Largest second difference of a velocity over three steps, relative to the velocity, of motion
+/// that the steps resolve: 28 steps a turn.
+#define RESOLVED ((mabd_real)0.05)
+/// Part of it that may be an error of the step; the four-bar above needs 0.1.
+#define RESOLVED_SHARE ((mabd_real)0.15)
 
 static mabd_real dot_world(const mabd_frame* W, mabd_vec3 point, mabd_vec3 force) {
     return mabd_v3_dot(force, mabd_v3_add(mabd_m3_mul(W->R, point), W->p));
@@ -123,4 +147,90 @@ mabd_real mabd_redmax_work(const mabd_redmax_solve* s) {
         }
     }
     return s->h * power + s->law_work;
+}
+
+// ---- the guard ---------------------------------------------------------------------------------
+
+// Set the means of the inputs at the ends of a step.
+static void set_mean_inputs(mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    s->time = s->from;
+    mabd_redmax_set_inputs(s);
+    for (int32_t k = s->part->freedom_first; k < s->part->freedom_first + s->part->freedom_count;
+         k++) {
+        sim->guard_force[k] = s->force[k] / 2, sim->guard_motor[k] = s->motor[k] / 2;
+    }
+    const mabd_vec3 wind = s->wind;
+    s->time = s->from + s->h;
+    mabd_redmax_set_inputs(s);
+    for (int32_t k = s->part->freedom_first; k < s->part->freedom_first + s->part->freedom_count;
+         k++) {
+        sim->guard_force[k] += s->force[k] / 2, sim->guard_motor[k] += s->motor[k] / 2;
+    }
+    s->wind = mabd_v3_scale((mabd_real)0.5, mabd_v3_add(wind, s->wind));
+}
+
+// Twists of the links of a part at a node, to `at` of their reals of sim->x.
+static void store_twists(const mabd_redmax_solve* own, const mabd_redmax_node* node, int at) {
+    mabd_redmax_sim* sim = own->sim;
+    mabd_redmax_solve s = *own;
+    s.from_node = node, s.in_charts = false;
+    mabd_redmax_load_node(&s, node);
+    mabd_redmax_velocities(&s);
+    for (int32_t i = s.part->link_first; i < s.part->link_first + s.part->link_count; i++) {
+        mabd_sp_store(sim->V[i], sim->x + MABD_VARIATION * (size_t)i + at);
+    }
+}
+
+static mabd_real weigh(const mabd_redmax_link* link, mabd_spatial V) {
+    return mabd_sp_dot(V, mabd_inertia_mul(&link->M, V));
+}
+
+// What the error of a whole step may add to the energy where it resolves the motion [J].
+static mabd_real resolved_error(const mabd_redmax_solve* s, const mabd_redmax_node* to) {
+    const mabd_redmax_sim* sim = s->sim;
+    mabd_real sum = 0;
+    if (s->from_node != &sim->now || s->h != sim->def.h) return 0;
+    store_twists(s, &sim->last, 0);
+    store_twists(s, &sim->now, 6);
+    store_twists(s, to, 12);
+    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        mabd_spatial d = mabd_sp_zero();
+        mabd_real most = 0;
+        for (int k = 0; k < 3; k++) {
+            const mabd_spatial V = mabd_sp_load(sim->x + MABD_VARIATION * (size_t)i + 6 * k);
+            const mabd_real size = weigh(link, V);
+            d = mabd_sp_axpy(k == 1 ? -2 : 1, V, d);
+            if (size > most) most = size;
+        }
+        const mabd_real size = weigh(link, d);
+        if (size < RESOLVED * RESOLVED * most) sum += (mabd_real)sqrt(size * most);
+    }
+    return RESOLVED_SHARE * sum;
+}
+
+bool mabd_redmax_gains_energy(const mabd_redmax_solve* own, const mabd_redmax_node* to) {
+    mabd_redmax_sim* sim = own->sim;
+    mabd_redmax_solve s = *own;
+    const mabd_real guard = sim->def.redmax.energy_guard;
+    mabd_real before, after;
+    if (!(guard > 0)) return false;
+    const mabd_real work = mabd_redmax_work(own);
+    set_mean_inputs(&s);
+    s.force = sim->guard_force, s.motor = sim->guard_motor;
+    s.time = s.from + s.h / 2;
+    const mabd_real start = mabd_redmax_energy(&s, own->from_node, s.from, &before);
+    const mabd_real stored = s.stored;
+    const mabd_real end = mabd_redmax_energy(&s, to, s.from + s.h, &after);
+    if (before > s.part->peak_after) s.part->peak_after = before;
+    const mabd_real peak = after > s.part->peak_after ? after : s.part->peak_after;
+    const mabd_real scale = s.part->peak_after + s.part->reach + stored;
+    const mabd_real allowed = guard * (s.h / sim->def.h) * scale + work + (mabd_real)fabs(work) +
+                              mabd_redmax_drive_work(own, to) +
+                              ENERGY_NOISE * ((mabd_real)fabs(start) + scale + peak);
+    const mabd_real gain = end - start;
+    if (!(gain <= allowed) && !(gain <= allowed + resolved_error(own, to))) return true;
+    s.part->peak_after = peak;
+    return false;
 }

@@ -105,6 +105,9 @@ mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node,
 /// Work of prescribed freedoms and of forces without a potential over h, by their power at the end
 /// of the last solve [J] (guard.c).
 mabd_real mabd_redmax_work(const mabd_redmax_solve* s);
+/// True if the step from s->from_node to `to`, of the last residual, gained more energy than the
+/// guard allows; else the largest kinetic energy counts it (guard.c).
+bool mabd_redmax_gains_energy(const mabd_redmax_solve* s, const mabd_redmax_node* to);
 
 /// Place bodies and joints in the start state (state.c).
 void mabd_redmax_start(mabd_redmax_sim* sim);

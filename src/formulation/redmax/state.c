@@ -185,6 +185,7 @@ static void copy_node(const mabd_redmax_sim* sim, const mabd_redmax_node* from,
 static void forget_history(mabd_redmax_sim* sim) {
     sim->placed = false;
     mabd_redmax_find_charts(sim, &sim->now);
+    copy_node(sim, &sim->now, &sim->last);
     memset(sim->wrench, 0, 6 * (size_t)sim->link_count * sizeof *sim->wrench);
     memset(sim->loops.lambda, 0, (size_t)sim->loops.row_count * sizeof *sim->loops.lambda);
     for (int32_t p = 0; p < sim->part_count; p++) {

@@ -35,9 +35,6 @@
 #include <math.h>
 #include <string.h>
 
-/// Error of energies by round-off, relative to their size.
-#define ENERGY_NOISE ((mabd_real)1e-12)
-
 static int32_t end_of(const mabd_redmax_solve* s) {
     return s->part->freedom_first + s->part->freedom_count;
 }
@@ -277,49 +274,7 @@ static mabd_status advance_by(mabd_redmax_solve* s, mabd_integrator method) {
     }
 }
 
-// ---- guard -------------------------------------------------------------------------------------
-
-// Set the means of the inputs at the ends of a step.
-static void set_mean_inputs(mabd_redmax_solve* s) {
-    mabd_redmax_sim* sim = s->sim;
-    s->time = s->from;
-    mabd_redmax_set_inputs(s);
-    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-        sim->guard_force[k] = s->force[k] / 2, sim->guard_motor[k] = s->motor[k] / 2;
-    }
-    const mabd_vec3 wind = s->wind;
-    s->time = s->from + s->h;
-    mabd_redmax_set_inputs(s);
-    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-        sim->guard_force[k] += s->force[k] / 2, sim->guard_motor[k] += s->motor[k] / 2;
-    }
-    s->wind = mabd_v3_scale((mabd_real)0.5, mabd_v3_add(wind, s->wind));
-}
-
-// True if the step from s->from_node to `to` gained more energy than the guard allows.
-static bool gains_energy(const mabd_redmax_solve* own, const mabd_redmax_node* to) {
-    mabd_redmax_sim* sim = own->sim;
-    mabd_redmax_solve s = *own;
-    const mabd_real guard = sim->def.redmax.energy_guard;
-    mabd_real before, after;
-    if (!(guard > 0)) return false;
-    const mabd_real work = mabd_redmax_work(own);
-    set_mean_inputs(&s);
-    s.force = sim->guard_force, s.motor = sim->guard_motor;
-    s.time = s.from + s.h / 2;
-    const mabd_real start = mabd_redmax_energy(&s, own->from_node, s.from, &before);
-    const mabd_real stored = s.stored;
-    const mabd_real end = mabd_redmax_energy(&s, to, s.from + s.h, &after);
-    if (before > s.part->peak_after) s.part->peak_after = before;
-    const mabd_real peak = after > s.part->peak_after ? after : s.part->peak_after;
-    const mabd_real scale = s.part->peak_after + s.part->reach + stored;
-    const mabd_real allowed = guard * (s.h / sim->def.h) * scale + work + (mabd_real)fabs(work) +
-                              mabd_redmax_drive_work(own, to) +
-                              ENERGY_NOISE * ((mabd_real)fabs(start) + scale + peak);
-    if (!(end - start <= allowed)) return true;
-    s.part->peak_after = peak;
-    return false;
-}
+// ---- the end of a step --------------------------------------------------------------------------
 
 static bool is_implicit(mabd_integrator method) {
     return method == MABD_INTEGRATOR_EULER || method == MABD_INTEGRATOR_BDF2 ||
@@ -369,7 +324,7 @@ mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bo
     MABD_TRY(check_paths(s));
     MABD_TRY(check_charts(s));
     mabd_redmax_store_node(s, to);
-    const bool gains = is_implicit(method) && gains_energy(s, to);
+    const bool gains = is_implicit(method) && mabd_redmax_gains_energy(s, to);
     if (!gains || last) mabd_redmax_keep_stages(s);
     if (!gains || last) s->report->chart_switches += s->switched;
     if (!gains) return MABD_OK;
