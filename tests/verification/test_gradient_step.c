@@ -242,8 +242,10 @@ static void difference(mabd_sim* sim, const joint_state* from, const joint_state
 }
 
 Test(gradient_step, three_bodies_against_differences) {
-    const mabd_integrator methods[] = {MABD_INTEGRATOR_SDIRK2, MABD_INTEGRATOR_BDF2,
-                                       MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_SEMI_IMPLICIT};
+    const mabd_integrator methods[] = {
+        MABD_INTEGRATOR_SDIRK2,          MABD_INTEGRATOR_BDF2,
+        MABD_INTEGRATOR_EULER,           MABD_INTEGRATOR_SEMI_IMPLICIT,
+        MABD_INTEGRATOR_LINEAR_IMPLICIT, MABD_INTEGRATOR_RK45};
     mabd_model* model = three();
     for (size_t m = 0; m < sizeof methods / sizeof methods[0]; m++) {
         mabd_sim* sim = redmax_sim(model, methods[m], 0.01);
@@ -286,9 +288,7 @@ Test(gradient_step, refusals) {
     cr_expect(mabd_gradient_step(sim, A, NULL, &error) == MABD_ERR_UNAVAILABLE);
     cr_expect(strstr(error.text, "'quaternion'") != NULL, "%s", error.text);
     mabd_sim_destroy(sim);
-    sim = redmax_sim(model, MABD_INTEGRATOR_RK45, 0.01);
-    cr_expect(mabd_gradient_step(sim, A, NULL, &error) == MABD_ERR_UNAVAILABLE);
-    cr_expect(strstr(error.text, "rk45") != NULL, "%s", error.text);
+    sim = redmax_sim(model, MABD_INTEGRATOR_BDF2, 0.01);
     cr_expect(mabd_gradient_step(sim, NULL, NULL, &error) == MABD_ERR_ARG);
     cr_expect(mabd_gradient_step(NULL, A, NULL, &error) == MABD_ERR_ARG);
     rig_destroy(sim, model);

@@ -8,9 +8,16 @@
 #include "support/gradient_rig.h"
 #include "support/sanitized.h"
 
-static const mabd_integrator methods[] = {MABD_INTEGRATOR_BDF2, MABD_INTEGRATOR_SDIRK2,
-                                          MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_SEMI_IMPLICIT};
+static const mabd_integrator methods[] = {MABD_INTEGRATOR_BDF2,  MABD_INTEGRATOR_SDIRK2,
+                                          MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_SEMI_IMPLICIT,
+                                          MABD_INTEGRATOR_RK45,  MABD_INTEGRATOR_LINEAR_IMPLICIT};
 #define METHODS (sizeof methods / sizeof methods[0])
+#define STEPS   8
+
+// True if an integrator has prescribed motion.
+static bool drives(mabd_integrator method) {
+    return method != MABD_INTEGRATOR_RK45;
+}
 
 static const char* const axis_names[] = {"tx", "ty", "tz", "rx", "ry", "rz"};
 
@@ -24,7 +31,8 @@ static const int free_axes[MABD_JOINT_COUNT] = {
 
 // Springs, dampers and armature on the free axes of a joint; a motor on the last one, a servo on
 // the first one.
-static void write_axes(int type, char* out, size_t size) {
+// smooth: with friction that has derivatives, which quaternion has not.
+static void write_axes(int type, bool smooth, char* out, size_t size) {
     size_t at = 0;
     int count = 0, last = -1;
     for (int k = 0; k < 6; k++) {
@@ -35,9 +43,10 @@ static void write_axes(int type, char* out, size_t size) {
         if (!(free_axes[type] >> k & 1)) continue;
         at += (size_t)snprintf(out + at, size - at,
                                "%s\"%s\": {\"stiffness\": %g, \"rest\": %g, \"damping\": %g, "
-                               "\"armature\": %g%s%s}",
+                               "\"armature\": %g%s%s%s}",
                                count ? ", " : "", axis_names[k], 3 + 0.5 * k, 0.05 + 0.02 * k,
                                0.2 + 0.05 * k, 0.02 + 0.01 * k,
+                               smooth ? ", \"friction\": 0.2, \"friction_speed\": 0.5" : "",
                                count == 0 ? ", \"servo\": 0.1, "
                                             "\"servo_stiffness\": 2, \"servo_damping\": 0.1"
                                           : "",
@@ -48,9 +57,9 @@ static void write_axes(int type, char* out, size_t size) {
 
 // Three bodies: a hinge at the world, the joint, a ball joint. side 1: the joint is given from its
 // child to its parent, and so is the ball joint.
-static mabd_model* tree(int type, int side) {
+static mabd_model* tree_of(int type, int side, bool smooth) {
     char axes[2048], text[6000];
-    write_axes(type, axes, sizeof axes);
+    write_axes(type, smooth, axes, sizeof axes);
     snprintf(
         text, sizeof text,
         "{\"gravity\": [0.3, 0.1, -9.81], \"bodies\": ["
@@ -82,6 +91,10 @@ static mabd_model* tree(int type, int side) {
     return rig_text_model(text);
 }
 
+static mabd_model* tree(int type, int side) {
+    return tree_of(type, side, false);
+}
+
 static void add_terms(gradient_rig* rig) {
     const int64_t end = rig->def.steps;
     mabd_loss_term* t = gradient_rig_term(rig, MABD_LOSS_POINT, 2, end / 2, end);
@@ -96,6 +109,8 @@ static void add_terms(gradient_rig* rig) {
     t->weight = 0.01;
     t = gradient_rig_term(rig, MABD_LOSS_JOINT_FORCE, 1, end - 1, end);
     t->axis = -1, t->weight = 1e-4;
+    t = gradient_rig_term(rig, MABD_LOSS_JOINT_FORCE, 1, end, end); // a torque
+    t->axis = 4, t->weight = 1e-3, t->target[0] = 2;
 }
 
 // Kinds on bodies and joint frames.
@@ -118,11 +133,12 @@ static void add_shapes(gradient_rig* rig) {
 }
 
 // Kinds on axes, and inputs.
-static void add_axes(gradient_rig* rig, int type) {
+static void add_axes_of(gradient_rig* rig, int type, bool smooth) {
     static const mabd_parameter_kind kinds[] = {MABD_PARAMETER_STIFFNESS, MABD_PARAMETER_REST,
-                                                MABD_PARAMETER_DAMPING, MABD_PARAMETER_ARMATURE};
+                                                MABD_PARAMETER_DAMPING, MABD_PARAMETER_ARMATURE,
+                                                MABD_PARAMETER_FRICTION};
     for (int k = 0; k < 6; k++) {
-        for (int i = 0; i < 4 && (free_axes[type] >> k & 1); i++) {
+        for (int i = 0; i < 4 + smooth && (free_axes[type] >> k & 1); i++) {
             gradient_rig_axis(rig, kinds[i], 1, (mabd_axis)k, i == 3 ? 0.005 : 0.1);
         }
     }
@@ -139,6 +155,10 @@ static void add_axes(gradient_rig* rig, int type) {
     p->first = 4, p->last = rig->def.steps - 1, p->scale = 0.1;
 }
 
+static void add_axes(gradient_rig* rig, int type) {
+    add_axes_of(rig, type, false);
+}
+
 // Compare at the values of the scene, moved by about `offset` scales.
 static double compare(const mabd_model* model, gradient_rig* rig, mabd_real offset) {
     mabd_real p[GRADIENT_MAX];
@@ -152,33 +172,60 @@ static double compare(const mabd_model* model, gradient_rig* rig, mabd_real offs
     return error;
 }
 
-Test(redmax_gradient, joints_against_differences) {
-    double worst = 0;
+// ---- forward mode ------------------------------------------------------------------------------
+
+static double forward_against_adjoint(const mabd_model* model, const gradient_rig* rig) {
+    mabd_real p[GRADIENT_MAX];
+    gradient_rig_values(rig, model, 0.1, p);
+    return gradient_rig_forward_error(rig, model, p);
+}
+
+// ---- all joints --------------------------------------------------------------------------------
+
+// Every kind of parameter on every type of joint, reached from one side or the other: the adjoint
+// equals differences and forward mode.
+static void check_joints(size_t method) {
+    const char* name = mabd_integrator_name(methods[method]);
+    double worst = 0, apart = 0;
     for (int type = 0; type < MABD_JOINT_COUNT; type++) {
-        for (int side = 0; side < 2; side++) {
-            if (AMOUNT(0, 1) && side != type % 2) continue;
-            mabd_model* model = tree(type, side);
-            for (size_t i = 0; i < METHODS; i++) {
-                const size_t turn =
-                    (size_t)(type + side) % METHODS; // two methods, under sanitizers
-                if (i != turn && (AMOUNT(0, 1) || i != (turn + 1 + (size_t)type % 3) % METHODS)) {
-                    continue; // one
-                }
-                gradient_rig shapes = gradient_rig_redmax(methods[i], 0.01, 10);
-                gradient_rig axes = gradient_rig_redmax(methods[i], 0.01, 10);
-                add_shapes(&shapes), add_terms(&shapes);
-                add_axes(&axes, type), add_terms(&axes);
-                const mabd_real offset = i % 2 ? 0.1 : 0; // joints are open at the start
-                const double a = compare(model, &shapes, offset), b = compare(model, &axes, offset);
-                printf("%-12s %d %-14s shapes %.1e, axes %.1e\n", mabd_joint_name((mabd_joint)type),
-                       side, mabd_integrator_name(methods[i]), a, b);
-                cr_expect(a < 1e-6 && b < 1e-6);
-                worst = fmax(worst, fmax(a, b));
-            }
-            mabd_model_destroy(model);
-        }
+        const int side = (type + (int)method) % 2;
+        if (AMOUNT(0, 1) && (size_t)type % METHODS != method) continue; // under sanitizers
+        mabd_model* model = tree_of(type, side, true);
+        const bool rk45 = methods[method] == MABD_INTEGRATOR_RK45; // takes shorter steps anyway
+        gradient_rig shapes = gradient_rig_redmax(methods[method], rk45 ? 0.003 : 0.01, STEPS);
+        gradient_rig axes = shapes;
+        add_shapes(&shapes), add_terms(&shapes);
+        add_axes_of(&axes, type, true), add_terms(&axes);
+        const mabd_real offset = type % 3 ? 0.1 : 0; // joints are open at the start
+        const double a = compare(model, &shapes, offset), b = compare(model, &axes, offset);
+        const double c = forward_against_adjoint(model, &shapes);
+        const double d = forward_against_adjoint(model, &axes);
+        printf("%-14s %-14s %d shapes %.1e, axes %.1e, forward %.1e\n", name,
+               mabd_joint_name((mabd_joint)type), side, a, b, fmax(c, d));
+        cr_expect(a < 1e-6 && b < 1e-6 && c < 1e-12 && d < 1e-12);
+        worst = fmax(worst, fmax(a, b)), apart = fmax(apart, fmax(c, d));
+        mabd_model_destroy(model);
     }
-    printf("worst %.1e\n", worst);
+    printf("%s: worst %.1e, forward %.1e\n", name, worst, apart);
+}
+
+Test(redmax_gradient, joints_by_bdf2) {
+    check_joints(0);
+}
+Test(redmax_gradient, joints_by_sdirk2) {
+    check_joints(1);
+}
+Test(redmax_gradient, joints_by_euler) {
+    check_joints(2);
+}
+Test(redmax_gradient, joints_by_semi_implicit) {
+    check_joints(3);
+}
+Test(redmax_gradient, joints_by_rk45) {
+    check_joints(4);
+}
+Test(redmax_gradient, joints_by_linear_implicit) {
+    check_joints(5);
 }
 
 // ---- other trees -------------------------------------------------------------------------------
@@ -259,7 +306,8 @@ Test(redmax_gradient, other_trees_against_differences) {
     mabd_model *free = flying(), *servo = driven();
     for (size_t i = 0; i < AMOUNT(METHODS, 2); i++) {
         gradient_rig a = flying_rig(methods[i]), b = driven_rig(methods[i]);
-        const double flies = compare(free, &a, 0.1), turns = compare(servo, &b, 0.1);
+        const double flies = compare(free, &a, 0.1);
+        const double turns = drives(methods[i]) ? compare(servo, &b, 0.1) : 0;
         printf("%-14s flying %.1e, driven %.1e\n", mabd_integrator_name(methods[i]), flies, turns);
         cr_expect(flies < 1e-6 && turns < 1e-6);
     }
@@ -296,71 +344,42 @@ Test(redmax_gradient, steps_in_parts) {
     }
 }
 
-// ---- forward mode, tapes, copies ---------------------------------------------------------------
-
-/// The derivatives of the loss of mabd_loss_fn below: a fixed vector over the last state.
-static void last_state(void* user, int64_t step, const mabd_sim* sim, mabd_real* value,
-                       mabd_real* d_position, mabd_real* d_rotation, mabd_real* d_velocity,
-                       mabd_real* d_angular) {
-    const mabd_real* weight = user;
-    mabd_real* to[4] = {d_position, d_rotation, d_velocity, d_angular};
-    (void)step, (void)sim;
-    *value = 0; // only its derivatives are read
-    for (int body = 0; body < 3 && d_position; body++) {
-        for (int k = 0; k < 12; k++) to[k / 3][3 * body + k % 3] = weight[12 * body + k];
-    }
+// More parts than starts of them are kept: some are taken again from earlier ones.
+Test(redmax_gradient, rk45_in_many_parts) {
+    mabd_model* model = flying();
+    gradient_rig rig = flying_rig(MABD_INTEGRATOR_RK45);
+    rig.sim.h = 0.5, rig.def.steps = 2, rig.def.term_count = 0;
+    mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_POINT, 2, 2, 2);
+    t->point[0] = 0.2, t->target[2] = -0.3;
+    mabd_sim* sim = rig_sim(model, &rig.sim);
+    const int32_t parts = rig_step(sim).substeps;
+    mabd_sim_destroy(sim);
+    const double error = compare(model, &rig, 0.1), forward = forward_against_adjoint(model, &rig);
+    printf("%d parts: error %.1e, forward %.1e\n", (int)parts, error, forward);
+    cr_expect(parts > 70 && error < 1e-6 && forward < 1e-12);
+    mabd_model_destroy(model);
 }
 
-static double forward_against_adjoint(const mabd_model* model, gradient_rig* rig) {
-    mabd_real weight[36], p[GRADIENT_MAX], own[GRADIENT_MAX];
-    static mabd_real ds[2 * 36 * GRADIENT_MAX];
-    mabd_error error = {0};
-    double most = 0, worst = 0;
-    const int64_t end = rig->def.steps;
-    const int32_t n = rig->def.parameter_count;
-    for (int k = 0; k < 36; k++) weight[k] = sin(3.7 * k + 1);
-    rig->def.term_count = 0, rig->def.user_fn = last_state, rig->def.user = weight;
-    gradient_rig_term(rig, MABD_LOSS_USER, 0, end, end);
-    mabd_gradient* g = gradient_rig_create(rig, model);
-    gradient_rig_values(rig, model, 0.1, p);
-    rig_check(mabd_gradient_run(g, p, own, NULL, &error), &error, "run");
-    rig_check(mabd_gradient_forward(g, p, end, ds, &error), &error, "forward");
-    for (int32_t i = 0; i < n; i++) {
-        double sum = 0;
-        for (int k = 0; k < 36; k++) sum += weight[k] * ds[(36 + k) * n + i];
-        most = fmax(most, fabs(sum)), worst = fmax(worst, fabs(sum - own[i]));
-    }
-    mabd_gradient_destroy(g);
-    return worst / most;
-}
+// ---- tapes, copies -----------------------------------------------------------------------------
 
 Test(redmax_gradient, adjoint_equals_forward) {
-    double worst = 0;
+    mabd_model *free = flying(), *servo = driven();
     for (size_t i = 0; i < AMOUNT(METHODS, 2); i++) {
-        for (int type = (int)i % 3; type < MABD_JOINT_COUNT; type += 3) {
-            mabd_model* model = tree(type, type % 2);
-            gradient_rig shapes = gradient_rig_redmax(methods[i], 0.01, 12);
-            gradient_rig axes = gradient_rig_redmax(methods[i], 0.01, 12);
-            add_shapes(&shapes), add_axes(&axes, type);
-            worst = fmax(worst, forward_against_adjoint(model, &shapes));
-            worst = fmax(worst, forward_against_adjoint(model, &axes));
-            mabd_model_destroy(model);
-        }
-        mabd_model *free = flying(), *servo = driven();
         gradient_rig a = flying_rig(methods[i]), b = driven_rig(methods[i]);
-        worst = fmax(worst, forward_against_adjoint(free, &a));
         b.sim.redmax.energy_guard = 0; // parts of h/64 would amplify round-off by 64^2
-        worst = fmax(worst, forward_against_adjoint(servo, &b));
-        mabd_model_destroy(free), mabd_model_destroy(servo);
+        const double flies = forward_against_adjoint(free, &a);
+        const double turns = drives(methods[i]) ? forward_against_adjoint(servo, &b) : 0;
+        const bool line = methods[i] == MABD_INTEGRATOR_LINEAR_IMPLICIT; // has differences in it
+        printf("%-14s flying %.1e, driven %.1e\n", mabd_integrator_name(methods[i]), flies, turns);
+        cr_expect(fmax(flies, turns) < (line ? 1e-11 : 1e-12));
     }
+    mabd_model_destroy(free), mabd_model_destroy(servo);
     mabd_model* model = tree(MABD_JOINT_SLOT, 1); // steps in parts
     gradient_rig rig = gradient_rig_redmax(MABD_INTEGRATOR_BDF2, 0.04, 6);
     rig.sim.max_iterations = 3, rig.sim.max_halvings = 4;
     add_axes(&rig, MABD_JOINT_SLOT);
-    worst = fmax(worst, forward_against_adjoint(model, &rig));
+    cr_expect(forward_against_adjoint(model, &rig) < 1e-12);
     mabd_model_destroy(model);
-    printf("adjoint against forward: %.1e\n", worst);
-    cr_expect(worst < 1e-12);
 }
 
 Test(redmax_gradient, checkpoints_give_the_same_bits) {

@@ -419,7 +419,8 @@ static bool solve_transposed(bordered w, mabd_real* z, const mabd_real* bars, ma
     mabd_redmax_clear_bars(w.s);
     for (int32_t r = 0; r < w.n; r++) push_row(&w, r, -mu[r], z);
     mabd_redmax_apply_transposed_bars(w.s, z, z);
-    return most == 0 || largest(&w, loops->rest + at) <= DETERMINED * most;
+    const mabd_real left = largest(&w, loops->rest + at);
+    return most == 0 || left <= until.goal || left <= DETERMINED * most;
 }
 
 bool mabd_redmax_stage_solve_transposed(const mabd_redmax_solve* s, mabd_real* z,

@@ -77,7 +77,7 @@ mabd_status mabd_redmax_semi_implicit(mabd_redmax_solve* s) {
 
 // ---- rk45 --------------------------------------------------------------------------------------
 
-#define STAGES 7
+#define STAGES MABD_REDMAX_RK45_STAGES
 static const double nodes[STAGES] = {0, 1 / 5., 3 / 10., 4 / 5., 8 / 9., 1, 1};
 static const double table[STAGES][STAGES - 1] = {
     {0},
@@ -91,21 +91,25 @@ static const double table[STAGES][STAGES - 1] = {
 static const double error_weights[STAGES] = {71 / 57600.,      0,         -71 / 16695., 71 / 1920.,
                                              -17253 / 339200., 22 / 525., -1 / 40.};
 
-// Slope of stage i of freedom k: (q', v').
-static mabd_real* slope(const mabd_redmax_sim* sim, int32_t k, int i) {
-    return sim->rk + 2 * (STAGES * (size_t)k + (size_t)i);
+mabd_real mabd_redmax_rk45_weight(int i, int j) {
+    return (mabd_real)table[i][j];
 }
 
-// Set the iterate to the start of the step plus h times a combination of slopes.
-static void set_stage(const mabd_redmax_solve* s, mabd_real h, int i) {
+mabd_real* mabd_redmax_rk45_slope(const mabd_redmax_sim* sim, int32_t k, int i) {
+    return sim->rk + 2 * (MABD_REDMAX_RK45_STAGES * (size_t)k + (size_t)i);
+}
+
+void mabd_redmax_rk45_stage(mabd_redmax_solve* s, mabd_real begin, mabd_real h, int i) {
     mabd_redmax_sim* sim = s->sim;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->q[k] = s->start_q[k], sim->v[k] = s->start_v[k], sim->a[k] = 0;
         for (int j = 0; j < i; j++) {
-            sim->q[k] += h * (mabd_real)table[i][j] * slope(sim, k, j)[0];
-            sim->v[k] += h * (mabd_real)table[i][j] * slope(sim, k, j)[1];
+            sim->q[k] += h * (mabd_real)table[i][j] * mabd_redmax_rk45_slope(sim, k, j)[0];
+            sim->v[k] += h * (mabd_real)table[i][j] * mabd_redmax_rk45_slope(sim, k, j)[1];
         }
     }
+    s->time = s->from + begin + (mabd_real)nodes[i] * h;
+    mabd_redmax_set_inputs(s);
 }
 
 // Largest error of the step, relative to the tolerance.
@@ -117,7 +121,7 @@ static mabd_real error_of(const mabd_redmax_solve* s, mabd_real h) {
         for (int c = 0; c < 2; c++) {
             mabd_real sum = 0;
             for (int i = 0; i < STAGES; i++)
-                sum += (mabd_real)error_weights[i] * slope(sim, k, i)[c];
+                sum += (mabd_real)error_weights[i] * mabd_redmax_rk45_slope(sim, k, i)[c];
             const mabd_real error = (mabd_real)fabs(h * sum) / (1 + (mabd_real)fabs(y[c]));
             if (!(error <= most)) most = error;
         }
@@ -129,43 +133,56 @@ static mabd_real error_of(const mabd_redmax_solve* s, mabd_real h) {
 static mabd_status try_step(mabd_redmax_solve* s, mabd_real begin, mabd_real h, mabd_real* error) {
     mabd_redmax_sim* sim = s->sim;
     for (int i = 0; i < STAGES; i++) {
-        set_stage(s, h, i);
-        s->time = begin + (mabd_real)nodes[i] * h;
-        mabd_redmax_set_inputs(s);
+        mabd_redmax_rk45_stage(s, begin, h, i);
         MABD_TRY(mabd_redmax_accelerate(s));
         for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-            slope(sim, k, i)[0] = sim->v[k], slope(sim, k, i)[1] = sim->a[k];
+            mabd_real* own = mabd_redmax_rk45_slope(sim, k, i);
+            own[0] = sim->v[k], own[1] = sim->a[k];
         }
     }
     *error = error_of(s, h);
     return isfinite(*error) ? MABD_OK : MABD_ERR_DIVERGED;
 }
 
-mabd_status mabd_redmax_rk45(mabd_redmax_solve* s) {
-    mabd_redmax_sim* sim = s->sim;
-    mabd_real done = 0, h = s->h;
-    mabd_status status = MABD_OK;
-    s->report->substeps = 0;
-    while (done < s->h && status == MABD_OK) {
-        const bool whole = done + h >= s->h * (1 - SHORTEST);
-        const mabd_real size = whole ? s->h - done : h;
+mabd_status mabd_redmax_rk45_part(mabd_redmax_solve* s, mabd_redmax_rk45_place* at) {
+    for (;;) {
         mabd_real error = INFINITY;
-        status = try_step(s, s->from + done, size, &error);
-        if (status == MABD_ERR_DIVERGED) status = MABD_OK, error = INFINITY;
+        at->begin = at->end;
+        at->ends = at->begin + at->next >= s->h * (1 - SHORTEST);
+        at->size = at->ends ? s->h - at->begin : at->next;
+        const mabd_status status = try_step(s, at->begin, at->size, &error);
+        if (status == MABD_ERR_DIVERGED) {
+            error = INFINITY;
+        } else if (status != MABD_OK) {
+            return status;
+        }
         const mabd_real grow = (mabd_real)(0.9 * pow((double)error, -0.2));
-        h = size * (grow < (mabd_real)0.2 ? (mabd_real)0.2 : grow > 5 ? 5 : grow);
+        at->next = at->size * (grow < (mabd_real)0.2 ? (mabd_real)0.2 : grow > 5 ? 5 : grow);
         if (error <= 1) {
-            done = whole ? s->h : done + size;
+            at->end = at->ends ? s->h : at->begin + at->size;
             s->report->substeps++;
-            if (whole) break;
-            mabd_redmax_store_node(s, &sim->base);
-            s->from_node = &sim->base;
-            mabd_redmax_enter_charts(s);
-        } else if (h < SHORTEST * s->h) {
+            return MABD_OK;
+        }
+        if (at->next < SHORTEST * s->h) {
             s->report->link = s->part->link_first;
             s->report->reason = "the steps of rk45 become too short at";
-            status = MABD_ERR_DIVERGED;
+            return MABD_ERR_DIVERGED;
         }
     }
-    return status; // the iterate, in the charts of the last step
+}
+
+void mabd_redmax_rk45_go_on(mabd_redmax_solve* s) {
+    mabd_redmax_store_node(s, &s->sim->base);
+    s->from_node = &s->sim->base;
+    mabd_redmax_enter_charts(s);
+}
+
+mabd_status mabd_redmax_rk45(mabd_redmax_solve* s) {
+    mabd_redmax_rk45_place at = {.next = s->h};
+    s->report->substeps = 0;
+    for (;;) {
+        MABD_TRY(mabd_redmax_rk45_part(s, &at));
+        if (at.ends) return MABD_OK; // the iterate, in the charts of the last part
+        mabd_redmax_rk45_go_on(s);
+    }
 }

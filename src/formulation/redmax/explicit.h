@@ -12,3 +12,25 @@ mabd_status mabd_redmax_semi_implicit(mabd_redmax_solve* s);
 /// error is at most newton_tolerance, relative to 1 + the size of each value (explicit.c).
 /// MABD_ERR_DIVERGED: a step became too small.
 mabd_status mabd_redmax_rk45(mabd_redmax_solve* s);
+
+/// Slopes of a part of a step by rk45: the last one is that of its end, for the error alone.
+#define MABD_REDMAX_RK45_STAGES 7
+/// Where a step by rk45 has come to.
+typedef struct mabd_redmax_rk45_place {
+    mabd_real end;         // of the last part, from the start of the step [s]
+    mabd_real next;        // size that is tried next [s]
+    mabd_real begin, size; // of the last part [s]
+    bool ends;             // it ends the step
+} mabd_redmax_rk45_place;
+/// Take the next part of a step from s->from_node, at whose charts the solve is: its end becomes
+/// the iterate (explicit.c). MABD_ERR_DIVERGED as above.
+mabd_status mabd_redmax_rk45_part(mabd_redmax_solve* s, mabd_redmax_rk45_place* at);
+/// Let the next part begin where the last one ended, in sim->base (explicit.c).
+void mabd_redmax_rk45_go_on(mabd_redmax_solve* s);
+/// Set the iterate of stage i, and its inputs, of a part of size h that begins at `begin` [s] after
+/// the start of the step, from the slopes before it (explicit.c).
+void mabd_redmax_rk45_stage(mabd_redmax_solve* s, mabd_real begin, mabd_real h, int i);
+/// Weight of slope j in the iterate of stage i (explicit.c).
+mabd_real mabd_redmax_rk45_weight(int i, int j);
+/// Slope i (q', v') of freedom k in the last part (explicit.c).
+mabd_real* mabd_redmax_rk45_slope(const mabd_redmax_sim* sim, int32_t k, int i);

@@ -98,6 +98,8 @@ mabd_status mabd_redmax_pass_fail_shared(const mabd_redmax_pass* r);
 /// it; `start`: the state at which the charts are centred.
 void mabd_redmax_pass_end(const mabd_redmax_pass* r, const mabd_real* q, const mabd_real* v,
                           mabd_redmax_tangent end, mabd_redmax_tangent start);
+/// Between the base of a stage, g->base_q, base_v and base_theta, and s times a state (freedoms).
+void mabd_redmax_pass_base(const mabd_redmax_pass* r, mabd_real s, mabd_redmax_tangent start);
 /// y += s times the change of the value, or of the rate, of a prescribed freedom at the time of the
 /// solve; x: change of its target. `begin`: the state before the step.
 void mabd_redmax_pass_prescribed(const mabd_redmax_pass* r, int32_t k, bool rate, mabd_real s,
@@ -108,6 +110,10 @@ void mabd_redmax_pass_centers_back(const mabd_redmax_pass* r, mabd_real sign, co
                                    mabd_real* center);
 /// Forward: add what turns of the centres of charts change to g->changes.
 void mabd_redmax_pass_centers_forward(const mabd_redmax_pass* r, const mabd_real* center);
+/// Backwards, after mabd_redmax_pull_back with z (null = none): subtract the bars of a residual from
+/// those of coordinates, of rates (null = not), of the centres of charts and of the parameters.
+void mabd_redmax_pass_collect(mabd_redmax_pass* r, mabd_redmax_equation equation,
+                              const mabd_real* z, mabd_real* q, mabd_real* v, mabd_real* center);
 /// Let the bounds of pins vary with the wrenches of the last residual in the solves of the pass.
 void mabd_redmax_pass_loads(mabd_redmax_pass* r);
 /// Set the changes of the part in g->changes to zero.
@@ -166,3 +172,13 @@ mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent e
                                       mabd_redmax_tangent start, mabd_redmax_tangent begin);
 mabd_status mabd_redmax_explicit_forward(mabd_redmax_pass* r, mabd_redmax_direction* from,
                                          bool halves);
+/// The same of linear-implicit; bars of the forces of rows are in g->force (tangent_linear.c).
+mabd_status mabd_redmax_linear_back(mabd_redmax_pass* r, mabd_redmax_tangent end,
+                                    mabd_redmax_tangent start, mabd_redmax_tangent begin);
+mabd_status mabd_redmax_linear_forward(mabd_redmax_pass* r, bool halves);
+/// Go back over a whole step by rk45: bars of `end`, which are used up, to those of `begin`
+/// (tangent_rk45.c).
+mabd_status mabd_redmax_rk45_back(mabd_redmax_pass* r, mabd_redmax_tangent end,
+                                  mabd_redmax_tangent begin);
+/// Go forward over it in all directions: `now` becomes the state after it (tangent_rk45.c).
+mabd_status mabd_redmax_rk45_forward(mabd_redmax_pass* r);

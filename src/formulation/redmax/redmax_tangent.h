@@ -17,6 +17,7 @@
 // the factors is stored: q of each stage is on the tape, v and a follow from it, to the bit.
 #pragma once
 
+#include "formulation/redmax/explicit.h"
 #include "formulation/redmax/redmax_motion.h"
 #include "formulation/redmax/redmax_sim.h"
 #include "formulation/redmax/redmax_tree.h"
@@ -34,7 +35,12 @@ typedef struct mabd_redmax_direction {
                                           // step that a projection follows: of q and v
     mabd_real* rows;                      // (rows) of the rows in a projection
     mabd_real* stage_theta; // (freedoms) rates of rotation vectors of the first of two stages
+    mabd_real* rk_slopes;   // (freedoms x 14) of the slopes of a part of rk45
+    mabd_real* force;       // (rows) of the forces of rows at state k: a state of linear-implicit
 } mabd_redmax_direction;
+
+/// Starts of the parts of a step by rk45 that are kept at once.
+#define MABD_REDMAX_RK45_STARTS 32
 
 /// Changes of what a residual depends on besides the coordinates, or none of them.
 typedef struct mabd_redmax_changes {
@@ -88,6 +94,13 @@ typedef struct mabd_redmax_gradient {
     mabd_real* way; // (CORRECTIONS x freedoms) poses of the projection of a step
     mabd_real *closed_q, *closed_v, *open_v; // (freedoms) its ends and the rates before it
     int32_t* sizes;                          // (2^max_halvings) of a divided step
+    // rk45 and linear-implicit: points on a line
+    mabd_real *line_q, *line_v, *line_z; // (freedoms)
+    mabd_real *line_mu, *line_force;     // (borders), (rows)
+    // rk45: starts of parts, bars of slopes (freedoms x 14)
+    mabd_redmax_node* rk_nodes; // (MABD_REDMAX_RK45_STARTS)
+    mabd_redmax_rk45_place* rk_places;
+    mabd_real* rk_bars;
     // the tree at the start: without laws, gravity and forces
     mabd_model still;
     mabd_redmax_link* still_links;

@@ -207,6 +207,11 @@ static void keep_forces(const mabd_redmax_solve* s, mabd_real* to) {
     if (count > 0) memcpy(to + first, s->sim->loops.force + first, count * sizeof *to);
 }
 
+static void take_forces(const mabd_redmax_solve* s, const mabd_real* from) {
+    const size_t first = (size_t)s->part->row_first, count = (size_t)s->part->row_count;
+    if (count > 0) memcpy(s->sim->loops.force + first, from + first, count * sizeof *from);
+}
+
 // Solve a stage; prescribed freedoms are where they must be. Its coordinates go to `keep`. share:
 // time over which its rates advance the step.
 static mabd_status solve_stage(mabd_redmax_solve* s, mabd_integrator method, int number,
@@ -220,9 +225,11 @@ static mabd_status solve_stage(mabd_redmax_solve* s, mabd_integrator method, int
     mabd_redmax_follow(s);
     const bool once = method == MABD_INTEGRATOR_LINEAR_IMPLICIT;
     s->loads = s->part->pins && !s->part->touches && !once; // one iteration is not enough for them
+    if (once) keep_forces(s, sim->loops.stage_force);
     const mabd_status status =
         mabd_redmax_with_bounds(s, once ? mabd_redmax_newton_once : mabd_redmax_newton);
     s->loads = false;
+    if (once && status != MABD_OK) take_forces(s, sim->loops.stage_force); // they are a state
     if (status != MABD_OK) return status;
     memcpy(keep + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *keep);
     keep_forces(s, keep == sim->stage_q ? sim->loops.stage_force : sim->loops.end_force);

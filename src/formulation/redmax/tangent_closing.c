@@ -19,8 +19,6 @@
 
 #include "formulation/redmax/redmax_loops.h"
 
-static const mabd_redmax_weights by_q = {1, 0, 0}, by_v = {0, 1, 0};
-
 // ---- the way -----------------------------------------------------------------------------------
 
 // Leave nothing but inertia.
@@ -97,20 +95,6 @@ static void enter_rows(mabd_redmax_pass* r, int32_t number) {
 
 // ---- backwards ---------------------------------------------------------------------------------
 
-// Subtract the bars of a sweep from g->q, and with `rates` from g->v.
-static void collect(mabd_redmax_pass* r, const mabd_real* z, bool rates, mabd_real* center) {
-    mabd_redmax_gradient* g = r->g;
-    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
-        const mabd_redmax_link* link = &g->sim->links[i];
-        for (int k = 0; k < link->count; k++) {
-            g->q[link->first + k] -= mabd_redmax_bar(g->sim, i, k, by_q, z);
-            if (rates) g->v[link->first + k] -= mabd_redmax_bar(g->sim, i, k, by_v, z);
-        }
-    }
-    mabd_redmax_pass_centers_back(r, -1, z, center);
-    mabd_redmax_parameter_products(g, &r->s, MABD_EQUATION_CLOSING, r->step->step, -1, z);
-}
-
 // Back over one correction: bars of its end in g->q, or in g->v, become those of its start.
 static mabd_status correction_back(mabd_redmax_pass* r, int32_t number, mabd_real* center) {
     mabd_redmax_gradient* g = r->g;
@@ -125,12 +109,12 @@ static mabd_status correction_back(mabd_redmax_pass* r, int32_t number, mabd_rea
     mabd_redmax_split_rows(r);
     mabd_redmax_pass_held_rates(r, g->sim->a, g->q, center);
     mabd_redmax_pull_back(&r->s, g->z, NULL);
-    collect(r, g->z, false, center);
+    mabd_redmax_pass_collect(r, MABD_EQUATION_CLOSING, g->z, g->q, NULL, center);
     if (!rates) mabd_redmax_add_coupling_bars(&r->s, -1, g->q);
     enter_rows(r, number);
     r->s.row_bars = mu;
     mabd_redmax_pull_back(&r->s, NULL, NULL);
-    collect(r, NULL, rates, center);
+    mabd_redmax_pass_collect(r, MABD_EQUATION_CLOSING, NULL, g->q, rates ? g->v : NULL, center);
     if (rates) mabd_redmax_add_coupling_bars(&r->s, -1, g->v);
     r->s.row_bars = NULL;
     return MABD_OK;

@@ -41,6 +41,44 @@ static void lay_out_links(mabd_redmax_gradient* g, mabd_arena* arena) {
     TAKE(start, 12 * bodies);
 }
 
+static bool is_rk45(const mabd_redmax_gradient* g) {
+    return g->sim->def.integrator == MABD_INTEGRATOR_RK45;
+}
+
+// Slopes of a part of a step, two reals a freedom.
+static size_t slope_reals(const mabd_redmax_gradient* g) {
+    return is_rk45(g) ? 2 * MABD_REDMAX_RK45_STAGES * (size_t)g->sim->freedom_count : 0;
+}
+
+static void lay_out_rk45(mabd_redmax_gradient* g, mabd_arena* arena) {
+    const size_t freedoms = is_rk45(g) ? (size_t)g->sim->freedom_count : 0;
+    const size_t balls = is_rk45(g) ? (size_t)g->sim->ball_count : 0;
+    const size_t starts = is_rk45(g) ? MABD_REDMAX_RK45_STARTS : 0;
+    TAKE(rk_nodes, starts);
+    TAKE(rk_places, starts);
+    TAKE(rk_bars, slope_reals(g));
+    for (size_t i = 0; i < starts; i++) {
+        mabd_redmax_node n;
+        n.q = mabd_arena_take(arena, freedoms, sizeof *n.q);
+        n.v = mabd_arena_take(arena, freedoms, sizeof *n.v);
+        n.turn = mabd_arena_take(arena, 4 * balls, sizeof *n.turn);
+        n.theta = mabd_arena_take(arena, 3 * balls, sizeof *n.theta);
+        n.chart = mabd_arena_take(arena, balls, sizeof *n.chart);
+        if (arena->memory) g->rk_nodes[i] = n;
+    }
+}
+
+static void lay_out_lines(mabd_redmax_gradient* g, mabd_arena* arena) {
+    const bool linear = g->sim->def.integrator == MABD_INTEGRATOR_LINEAR_IMPLICIT;
+    const bool lines = linear || is_rk45(g);
+    const size_t freedoms = lines ? (size_t)g->sim->freedom_count : 0;
+    TAKE(line_q, freedoms);
+    TAKE(line_v, freedoms);
+    TAKE(line_z, freedoms);
+    TAKE(line_mu, lines ? (size_t)g->border_count : 0);
+    TAKE(line_force, lines ? (size_t)g->sim->loops.row_count : 0);
+}
+
 static void lay_out(mabd_redmax_gradient* g, mabd_arena* arena) {
     const size_t n = (size_t)g->sim->freedom_count, parameters = (size_t)g->parameter_count;
     mabd_real** vectors[] = {&g->q,           &g->v,          &g->a,           &g->z,
@@ -60,6 +98,8 @@ static void lay_out(mabd_redmax_gradient* g, mabd_arena* arena) {
         *vectors[i] = mabd_arena_take(arena, n, sizeof **vectors[i]);
     }
     lay_out_links(g, arena);
+    lay_out_lines(g, arena);
+    lay_out_rk45(g, arena);
     for (int32_t i = 0; i < g->direction_count; i++) {
         mabd_redmax_direction d;
         d.now = take_tangent(g->sim, arena), d.last = take_tangent(g->sim, arena);
@@ -68,6 +108,8 @@ static void lay_out(mabd_redmax_gradient* g, mabd_arena* arena) {
         d.stage_v = stage.q, d.stage_a = stage.v;
         d.stage_theta = mabd_arena_take(arena, n, sizeof *d.stage_theta);
         d.rows = mabd_arena_take(arena, (size_t)g->sim->loops.row_count, sizeof *d.rows);
+        d.force = mabd_arena_take(arena, (size_t)g->sim->loops.row_count, sizeof *d.force);
+        d.rk_slopes = mabd_arena_take(arena, slope_reals(g), sizeof *d.rk_slopes);
         if (arena->memory) g->directions[i] = d;
     }
 }
@@ -127,16 +169,21 @@ static mabd_status check_parameter(const mabd_redmax_sim* sim, const mabd_parame
     }
 }
 
-static mabd_status check_integrator(mabd_integrator i, mabd_error* error) {
-    const char* name = mabd_integrator_name(i);
-    if (i == MABD_INTEGRATOR_LINEAR_IMPLICIT) {
-        return refuse(name,
-                      "the derivative of one Newton iteration needs second derivatives of "
-                      "forces",
-                      error);
+// One Newton iteration with bounds that follow the loads of pins, and with forces that hold
+// components of rotation vectors: these are functions of the end of the step.
+static mabd_status check_linear(const mabd_redmax_sim* sim, mabd_error* error) {
+    const char* name = mabd_integrator_name(sim->def.integrator);
+    if (sim->def.integrator != MABD_INTEGRATOR_LINEAR_IMPLICIT) return MABD_OK;
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        if (sim->parts[i].pins) return refuse(name, "pins have no derivatives", error);
     }
-    if (i == MABD_INTEGRATOR_RK45) {
-        return refuse(name, "steps that an error estimate chooses have no derivatives", error);
+    for (int32_t i = 0; i < sim->law_count; i++) {
+        const mabd_redmax_freedom* f = &sim->freedoms[sim->laws[i].freedom];
+        if (sim->links[f->link].kind != MABD_PRIMITIVE_BALL) continue;
+        return refuse(name,
+                      "stops, rigid servos, limited drives and dry friction on three free "
+                      "rotations have no derivatives",
+                      error);
     }
     return MABD_OK;
 }
@@ -300,7 +347,7 @@ static mabd_status check_axes(const mabd_redmax_sim* sim, mabd_error* error) {
 mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_setup* setup,
                                       int32_t direction_count, const mabd_allocator* allocator,
                                       mabd_redmax_gradient** out, mabd_error* error) {
-    MABD_TRY(check_integrator(sim->def.integrator, error));
+    MABD_TRY(check_linear(sim, error));
     if (sim->contacts) {
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,
                          "formulation 'redmax': contacts of shapes are not smooth and have no "
@@ -365,6 +412,7 @@ void mabd_redmax_clear_directions(mabd_redmax_gradient* g) {
         const mabd_redmax_direction* d = &g->directions[i];
         memset(d->now.q, 0, bytes), memset(d->now.v, 0, bytes);
         memset(d->last.q, 0, bytes), memset(d->last.v, 0, bytes);
+        memset(d->force, 0, (size_t)g->sim->loops.row_count * sizeof *d->force);
     }
     memset(g->product, 0, (size_t)g->parameter_count * sizeof *g->product);
     memset(g->wrench, 0, (size_t)g->sim->link_count * sizeof *g->wrench);

@@ -368,10 +368,13 @@ static void add_parent_point(mabd_redmax_gradient* g, int32_t joint, mabd_vec3 b
         const mabd_model_class* c = &sim->model->classes[sim->model->body_class[own->b]];
         U = mabd_m3_product(U, mabd_m3_transpose(mabd_q_matrix(mabd_q_load(c->axes))));
     }
+    const bool free =
+        parent >= 0 && sim->links[parent].joint < 0; // its frame moves with its centre
     for (int32_t k = 0; k < g->parameter_count; k++) {
         const mabd_parameter* p = &g->parameters[k];
-        if (p->kind != MABD_PARAMETER_ANCHOR_B || p->index != joint) continue;
-        g->product[k] += mabd_v3_dot(mabd_m3_column(&U, p->component), bar);
+        const mabd_real by = mabd_v3_dot(mabd_m3_column(&U, p->component % 3), bar);
+        if (p->kind == MABD_PARAMETER_ANCHOR_B && p->index == joint) g->product[k] += by;
+        if (p->kind == MABD_PARAMETER_CENTER && p->index == own->b && free) g->product[k] -= by;
     }
 }
 

@@ -81,7 +81,7 @@ static void pass_ball_history(const mabd_redmax_pass* r, const mabd_redmax_link*
 // ---- bases of stages ---------------------------------------------------------------------------
 
 // Between the base of a stage (g->base_q, base_v), and the states it comes from.
-static void pass_base(const mabd_redmax_pass* r, mabd_real s, mabd_redmax_tangent start) {
+void mabd_redmax_pass_base(const mabd_redmax_pass* r, mabd_real s, mabd_redmax_tangent start) {
     const mabd_redmax_gradient* g = r->g;
     if (mabd_redmax_pass_is_plain(r)) {
         pass_all(r, s, g->base_q, start.q), pass_all(r, s, g->base_v, start.v);
@@ -222,6 +222,20 @@ void mabd_redmax_pass_centers_forward(const mabd_redmax_pass* r, const mabd_real
         mabd_real* to = g->changes.r + link->first;
         mabd_v3_store(mabd_v3_sub(mabd_v3_load(to), tau), to);
     }
+}
+
+void mabd_redmax_pass_collect(mabd_redmax_pass* r, mabd_redmax_equation equation,
+                              const mabd_real* z, mabd_real* q, mabd_real* v, mabd_real* center) {
+    mabd_redmax_gradient* g = r->g;
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &g->sim->links[i];
+        for (int k = 0; k < link->count; k++) {
+            q[link->first + k] -= mabd_redmax_bar(g->sim, i, k, by_q, z);
+            if (v) v[link->first + k] -= mabd_redmax_bar(g->sim, i, k, by_v, z);
+        }
+    }
+    mabd_redmax_pass_centers_back(r, -1, z, center);
+    mabd_redmax_parameter_products(g, &r->s, equation, r->step->step, -1, z);
 }
 
 void mabd_redmax_pass_clear_changes(const mabd_redmax_pass* r) {
@@ -446,7 +460,7 @@ mabd_status mabd_redmax_implicit_back(mabd_redmax_pass* r, mabd_integrator metho
     pass_settled(r, method, own, begin, g->target);
     mabd_redmax_pass_wrenches_back(r, start.q);
     MABD_TRY(stage_back(r, start, begin));
-    pass_base(r, history ? (mabd_real)4 / 3 : 1, start);
+    mabd_redmax_pass_base(r, history ? (mabd_real)4 / 3 : 1, start);
     if (history) pass_history(r, start, last);
     if (!two) return MABD_OK;
     clear_stage(r);
@@ -455,7 +469,7 @@ mabd_status mabd_redmax_implicit_back(mabd_redmax_pass* r, mabd_integrator metho
     mabd_redmax_pass_clear(r, g->base_theta);
     mabd_redmax_pass_theta_rate(r, g->stage_theta, start.q);
     MABD_TRY(stage_back(r, start, begin));
-    pass_base(r, 1, start);
+    mabd_redmax_pass_base(r, 1, start);
     return MABD_OK;
 }
 
@@ -466,7 +480,7 @@ static void direction_forward(mabd_redmax_pass* r, mabd_integrator method, int n
     const bool history = method == MABD_INTEGRATOR_BDF2;
     mabd_redmax_pass_clear(r, g->base_q), mabd_redmax_pass_clear(r, g->base_v);
     mabd_redmax_pass_clear(r, g->base_theta);
-    pass_base(r, history ? (mabd_real)4 / 3 : 1, d->now);
+    mabd_redmax_pass_base(r, history ? (mabd_real)4 / 3 : 1, d->now);
     if (history) pass_history(r, d->now, d->last);
     if (number == 1) pass_first_stage(r, d->stage_v, d->stage_a, d->stage_theta);
     stage_forward(r, i, d->now, begin);

@@ -11,6 +11,30 @@
 
 // ---- a step ------------------------------------------------------------------------------------
 
+static mabd_status stages_back(mabd_redmax_pass* r, mabd_integrator method, mabd_redmax_tangent end,
+                               mabd_redmax_tangent start, mabd_redmax_tangent last,
+                               mabd_redmax_tangent begin) {
+    switch (method) {
+    case MABD_INTEGRATOR_SEMI_IMPLICIT:
+        return mabd_redmax_explicit_back(r, end, start, begin);
+    case MABD_INTEGRATOR_LINEAR_IMPLICIT:
+        return mabd_redmax_linear_back(r, end, start, begin);
+    default:
+        return mabd_redmax_implicit_back(r, method, end, start, last, begin);
+    }
+}
+
+static mabd_status stages_forward(mabd_redmax_pass* r, mabd_integrator method, bool halves) {
+    switch (method) {
+    case MABD_INTEGRATOR_SEMI_IMPLICIT:
+        return mabd_redmax_explicit_forward(r, r->g->directions, halves);
+    case MABD_INTEGRATOR_LINEAR_IMPLICIT:
+        return mabd_redmax_linear_forward(r, halves);
+    default:
+        return mabd_redmax_implicit_forward(r, method, r->g->directions, halves);
+    }
+}
+
 static mabd_status method_back(mabd_redmax_pass* r, mabd_integrator method, mabd_redmax_tangent end,
                                mabd_redmax_tangent start, mabd_redmax_tangent last,
                                mabd_redmax_tangent begin) {
@@ -18,9 +42,7 @@ static mabd_status method_back(mabd_redmax_pass* r, mabd_integrator method, mabd
     r->s.rows_known = true;
     mabd_redmax_enter_charts(&r->s);
     mabd_redmax_pass_charts(r, true, start, history);
-    const mabd_status status = method == MABD_INTEGRATOR_SEMI_IMPLICIT
-                                   ? mabd_redmax_explicit_back(r, end, start, begin)
-                                   : mabd_redmax_implicit_back(r, method, end, start, last, begin);
+    const mabd_status status = stages_back(r, method, end, start, last, begin);
     mabd_redmax_pass_charts(r, false, start, history);
     r->s.rows_known = false;
     return status;
@@ -34,9 +56,7 @@ static mabd_status method_forward(mabd_redmax_pass* r, mabd_integrator method, b
     for (int32_t i = 0; i < r->g->direction_count; i++) {
         mabd_redmax_pass_charts(r, true, d[i].now, history ? &d[i].last : NULL);
     }
-    const mabd_status status = method == MABD_INTEGRATOR_SEMI_IMPLICIT
-                                   ? mabd_redmax_explicit_forward(r, d, halves)
-                                   : mabd_redmax_implicit_forward(r, method, d, halves);
+    const mabd_status status = stages_forward(r, method, halves);
     for (int32_t i = 0; i < r->g->direction_count; i++) {
         mabd_redmax_pass_charts(r, false, d[i].now, history ? &d[i].last : NULL);
     }
@@ -76,6 +96,7 @@ static mabd_status find_stages(mabd_redmax_pass* r, mabd_integrator method) {
     r->end_force = r->after.lambda;
     take_left_out(r);
     if (r->after.stage_q) r->stage_q = r->after.stage_q, r->stage_force = r->after.stage_lambda;
+    if (method == MABD_INTEGRATOR_LINEAR_IMPLICIT) r->stage_force = r->before.lambda;
     if (r->after.end_q) {
         r->end_q = r->after.end_q;
         return MABD_OK;
@@ -194,7 +215,9 @@ static mabd_status part_back(mabd_redmax_pass* r, mabd_integrator method, bool d
     mabd_redmax_pass_copy_node(r, d->now, d->last);
     mabd_redmax_pass_clear_node(r, d->last);
     mabd_redmax_pass_clear(r, g->target), mabd_redmax_pass_clear(r, g->last_target);
-    if (divided) {
+    if (method == MABD_INTEGRATOR_RK45) {
+        MABD_TRY(mabd_redmax_rk45_back(r, d->fresh, d->now));
+    } else if (divided) {
         MABD_TRY(parts_back(r, mabd_redmax_divided_method(g->sim, r->part), d->fresh, d->now));
     } else {
         MABD_TRY(find_stages(r, method));
@@ -205,8 +228,18 @@ static mabd_status part_back(mabd_redmax_pass* r, mabd_integrator method, bool d
     return MABD_OK;
 }
 
+// In one direction: the state that a step of rk45 begins at is the one before.
+static mabd_status rk45_forward(mabd_redmax_pass* r) {
+    const mabd_redmax_gradient* g = r->g;
+    for (int32_t i = 0; i < g->direction_count; i++) {
+        mabd_redmax_pass_copy_node(r, g->directions[i].last, g->directions[i].now);
+    }
+    return mabd_redmax_rk45_forward(r);
+}
+
 static mabd_status part_forward(mabd_redmax_pass* r, mabd_integrator method, bool divided) {
     mabd_redmax_gradient* g = r->g;
+    if (method == MABD_INTEGRATOR_RK45) return rk45_forward(r);
     if (divided) return parts_forward(r, mabd_redmax_divided_method(g->sim, r->part));
     MABD_TRY(find_stages(r, method));
     MABD_TRY(method_forward(r, method, false));
