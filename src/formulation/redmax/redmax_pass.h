@@ -110,8 +110,8 @@ void mabd_redmax_pass_centers_back(const mabd_redmax_pass* r, mabd_real sign, co
                                    mabd_real* center);
 /// Forward: add what turns of the centres of charts change to g->changes.
 void mabd_redmax_pass_centers_forward(const mabd_redmax_pass* r, const mabd_real* center);
-/// Backwards, after mabd_redmax_pull_back with z (null = none): subtract the bars of a residual from
-/// those of coordinates, of rates (null = not), of the centres of charts and of the parameters.
+/// Backwards, after mabd_redmax_pull_back with z (null = none): subtract the bars of a residual
+/// from those of coordinates, rates (null = not), centres of charts and parameters.
 void mabd_redmax_pass_collect(mabd_redmax_pass* r, mabd_redmax_equation equation,
                               const mabd_real* z, mabd_real* q, mabd_real* v, mabd_real* center);
 /// Let the bounds of pins vary with the wrenches of the last residual in the solves of the pass.
@@ -176,6 +176,9 @@ mabd_status mabd_redmax_explicit_forward(mabd_redmax_pass* r, mabd_redmax_direct
 mabd_status mabd_redmax_linear_back(mabd_redmax_pass* r, mabd_redmax_tangent end,
                                     mabd_redmax_tangent start, mabd_redmax_tangent begin);
 mabd_status mabd_redmax_linear_forward(mabd_redmax_pass* r, bool halves);
+/// Solve for g->z from the bars g->a of accelerations, at the factored mass matrix, and for the
+/// g->mu of rows; bars of their forces, in g->force, are used up (tangent_explicit.c).
+mabd_status mabd_redmax_pass_accelerations_back(mabd_redmax_pass* r);
 /// Go back over a whole step by rk45: bars of `end`, which are used up, to those of `begin`
 /// (tangent_rk45.c).
 mabd_status mabd_redmax_rk45_back(mabd_redmax_pass* r, mabd_redmax_tangent end,

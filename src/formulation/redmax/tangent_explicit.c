@@ -48,8 +48,7 @@ static void enter_residual(mabd_redmax_pass* r) {
     mabd_redmax_derive_forces(&r->s);
 }
 
-// Solve for g->z from the bars g->a, and for those of the rows.
-static mabd_status solve_back(mabd_redmax_pass* r) {
+mabd_status mabd_redmax_pass_accelerations_back(mabd_redmax_pass* r) {
     mabd_redmax_gradient* g = r->g;
     mabd_real *mu = g->mu + r->part->border_first, *force = g->force + r->part->row_first;
     mabd_redmax_pass_copy(r, g->z, g->a);
@@ -61,7 +60,6 @@ static mabd_status solve_back(mabd_redmax_pass* r) {
         return mabd_redmax_pass_fail_shared(r);
     }
     memset(force, 0, (size_t)r->part->row_count * sizeof *force);
-    for (int32_t k = 0; k < r->part->row_count; k++) mu[k] /= r->s.h;
     return MABD_OK;
 }
 
@@ -137,7 +135,10 @@ mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent e
         g->a[k] += r->s.h * g->v[k];
     }
     mabd_redmax_pass_wrenches_back(r, start.q);
-    MABD_TRY(solve_back(r));
+    MABD_TRY(mabd_redmax_pass_accelerations_back(r));
+    for (int32_t k = 0; k < r->part->row_count; k++) {
+        g->mu[r->part->border_first + k] /= r->s.h; // rows are rates
+    }
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         const mabd_redmax_link* link = &sim->links[sim->freedoms[k].link];
         if (!mabd_redmax_pass_is_centered(r, link)) start.q[k] += g->q[k];

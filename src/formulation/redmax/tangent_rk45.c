@@ -201,21 +201,6 @@ static void spread(mabd_redmax_pass* r, mabd_real size, int i, mabd_redmax_tange
     }
 }
 
-static mabd_status solve_back(mabd_redmax_pass* r) {
-    mabd_redmax_gradient* g = r->g;
-    mabd_real *mu = g->mu + r->part->border_first, *force = g->force + r->part->row_first;
-    mabd_redmax_pass_copy(r, g->z, g->a);
-    if (r->part->row_count == 0) {
-        mabd_redmax_apply_transposed(&r->s, g->z, g->z);
-        return MABD_OK;
-    }
-    if (!mabd_redmax_mass_solve_transposed(&r->s, g->z, force, mu)) {
-        return mabd_redmax_pass_fail_shared(r);
-    }
-    memset(force, 0, (size_t)r->part->row_count * sizeof *force);
-    return MABD_OK;
-}
-
 // Back over the slope of a stage.
 static mabd_status stage_back(mabd_redmax_pass* r, const mabd_redmax_rk45_place* at, int i,
                               mabd_redmax_tangent start) {
@@ -226,7 +211,7 @@ static mabd_status stage_back(mabd_redmax_pass* r, const mabd_redmax_rk45_place*
         g->q[k] = 0, g->v[k] = bar[0], g->a[k] = bar[1];
     }
     if (i == END) mabd_redmax_pass_wrenches_back(r, start.q);
-    MABD_TRY(solve_back(r));
+    MABD_TRY(mabd_redmax_pass_accelerations_back(r));
     mabd_redmax_pull_back(&r->s, g->z, NULL);
     mabd_redmax_pass_collect(r, MABD_EQUATION_STEP, g->z, g->q, g->v, start.q);
     r->s.loads = false;
