@@ -61,6 +61,7 @@ BEGIN {
     room("affine",          7.5, "", "the affine time step")
     room("quaternion",      7.5, "", "the quaternion formulation")
     room("redmax",          7.5, "", "the redmax formulation")
+    room("variational",     7.5, "", "the variational formulation")
     room("formulation registry", 7.9, "", "the only place that names formulations")
     room("sim",         8, "", "the object behind mabd_sim: knows formulation.h and no formulation")
     room("gradient",    9, "", "tape, losses and optimiser: knows formulation.h and no formulation")
@@ -135,6 +136,7 @@ function room_of(path,    name) {
     sub(/^formulation\/affine/, "affine", name)
     sub(/^formulation\/quaternion/, "quaternion", name)
     sub(/^formulation\/redmax/, "redmax", name)
+    sub(/^formulation\/variational/, "variational", name)
     return name
 }
 # The file that an include names, "" if there is none.

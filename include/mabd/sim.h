@@ -38,7 +38,9 @@ typedef struct mabd_sim mabd_sim;
     X(PARESCHI_RUSSO, "pareschi-russo")   /* two implicit solves; rows stay open by O(h^2) */      \
     X(SEMI_IMPLICIT, "semi-implicit")     /* explicit forces, new velocities move the poses */     \
     X(LINEAR_IMPLICIT, "linear-implicit") /* one Newton iteration of implicit Euler */             \
-    X(RK45, "rk45")                       /* Runge-Kutta pair that controls its own steps */
+    X(RK45, "rk45")                       /* Runge-Kutta pair that controls its own steps */       \
+    X(RATTLE, "rattle") /* variational: forces in halves at both ends of a step; order 2 */        \
+    X(SYMPLECTIC_EULER, "symplectic-euler") /* variational: whole forces at its start; order 1 */
 #define MABD_PRESET_LIST(X)                                                                        \
     X(FAST, "fast")                                                                                \
     X(BALANCED, "balanced")                                                                        \
@@ -168,6 +170,18 @@ typedef enum mabd_multipliers {
         MABD_MULTIPLIERS_COUNT
 } mabd_multipliers;
 
+/// Cone of the friction forces of a contact (variational).
+#define MABD_CONE_LIST(X)                                                                          \
+    X(CIRCULAR, "circular") /* Coulomb's law in every direction */                                 \
+    X(PYRAMID, "pyramid")   /* a cone of cone_sides sides, whose friction depends on direction */
+
+typedef enum mabd_cone {
+#define X(name, text) MABD_CONE_##name,
+    MABD_CONE_LIST(X)
+#undef X
+        MABD_CONE_COUNT
+} mabd_cone;
+
 /// Orders in which the rows of a component can be eliminated (docs/theory/solvers.md).
 #define MABD_ORDER_LIST(X)                                                                         \
     X(TREE, "tree") /* leaf to root: no fill */                                                    \
@@ -206,6 +220,8 @@ MABD_API const char* mabd_redundancy_name(mabd_redundancy value);
 MABD_API const char* mabd_solver_name(mabd_solver value);
 /// Name of a choice of multipliers as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_multipliers_name(mabd_multipliers value);
+/// Name of a cone of friction as on the command line; "unknown" for other values. Never null.
+MABD_API const char* mabd_cone_name(mabd_cone value);
 /// Name of an elimination order as `mabd info --plan` prints it; "unknown" for other values.
 MABD_API const char* mabd_order_name(mabd_order value);
 /// Formulation of a name, -1 if no formulation has it. "mabd" is accepted for affine.
@@ -320,6 +336,18 @@ typedef struct mabd_redmax_def {
     mabd_baumgarte_level baumgarte_level; // maximal
 } mabd_redmax_def;
 
+/// Most substeps of a step of the variational formulation that a definition can ask for.
+#define MABD_VARIATIONAL_SUBSTEPS_MAX 4096
+
+/// Fields of mabd_sim_def that only the variational formulation uses.
+typedef struct mabd_variational_def {
+    int32_t substeps;   // of a step, 0 = as many as its forces need, up to 4096
+    mabd_newton newton; // auto, exact or frozen: auto takes exact where joints close cycles; `dual`
+                        // is used where it is not exact
+    mabd_cone cone;     // of friction
+    int32_t cone_sides; // of a pyramid: 4, 6 or 8
+} mabd_variational_def;
+
 /// How to simulate. Start from mabd_default_sim_def(). mabd_sim_create refuses, by name, a field
 /// that the chosen formulation does not use and that differs from mabd_default_sim_def() followed
 /// by mabd_sim_def_apply_preset() of `preset`.
@@ -340,6 +368,7 @@ typedef struct mabd_sim_def {
     mabd_affine_def affine;
     mabd_quaternion_def quaternion;
     mabd_redmax_def redmax;
+    mabd_variational_def variational;
     uint32_t cookie; // set by mabd_default_sim_def
 } mabd_sim_def;
 
@@ -350,8 +379,9 @@ MABD_API mabd_sim_def mabd_default_sim_def(void);
 /// balanced, exact: row tolerance 1e-6, 1e-9, 1e-12; gap tolerance 1e-6, 1e-7, 1e-10; contact
 /// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50;
 /// quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by trbdf2, Newton auto,
-/// Baumgarte 1; redmax: Newton tolerance 1e-8, 1e-8, 1e-11, energy guard 1e-4, Baumgarte 0.5.
-/// max_iterations becomes 0. Other fields stay as they are; an unknown preset changes nothing.
+/// Baumgarte 1; redmax: Newton tolerance 1e-8, 1e-8, 1e-11, energy guard 1e-4, Baumgarte 0.5;
+/// variational: substeps 0, Newton auto, cone circular. max_iterations becomes 0. Other fields stay
+/// as they are; an unknown preset changes nothing.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
 // ---- plan: cost of a simulation before it is created -------------------------------------------
@@ -480,6 +510,12 @@ typedef struct mabd_redmax_step_info {
     int32_t chart_switches; // times that a ball went on in other coordinates of its chart
 } mabd_redmax_step_info;
 
+/// Fields of mabd_step_info of the variational formulation.
+typedef struct mabd_variational_step_info {
+    int32_t barrier_iterations; // iterations with inequalities
+    int32_t restarts;           // times that such an iteration began again from a cold start
+} mabd_variational_step_info;
+
 /// Report of one step.
 typedef struct mabd_step_info {
     int32_t iterations;         // linear solves over all parts of the step
@@ -497,9 +533,10 @@ typedef struct mabd_step_info {
     int32_t contact_iterations; // products, sweeps, and solves made only because contacts changed
     mabd_real contact_residual; // largest error of a contact law at the end [m]
     mabd_real penetration;      // deepest overlap at the end [m]
-    mabd_affine_step_info affine;         // zero in other formulations
-    mabd_quaternion_step_info quaternion; // zero in other formulations
-    mabd_redmax_step_info redmax;         // zero in other formulations
+    mabd_affine_step_info affine;           // zero in other formulations
+    mabd_quaternion_step_info quaternion;   // zero in other formulations
+    mabd_redmax_step_info redmax;           // zero in other formulations
+    mabd_variational_step_info variational; // zero in other formulations
 } mabd_step_info;
 
 /// Advance by h. `info` and `error` may be null. On failure the state is that before the step and

@@ -76,6 +76,17 @@ static int say_file_error(const run* r, const char* path, mabd_status status,
     return status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_CANNOT_WRITE;
 }
 
+// Write the matrix of the Newton iteration where the formulation looks for it.
+static void set_newton(mabd_sim_def* def, mabd_newton newton) {
+    const bool variational = def->formulation == MABD_FORMULATION_VARIATIONAL;
+    *(variational ? &def->variational.newton : &def->quaternion.newton) = newton;
+}
+
+// A count for a definition, which refuses what is too large.
+static int32_t clamp_int(int64_t n) {
+    return n > INT32_MAX ? INT32_MAX : (int32_t)n;
+}
+
 mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     mabd_sim_def def = mabd_default_sim_def();
     double suggested = mabd_model_suggested_h(loaded->model);
@@ -107,7 +118,10 @@ mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     def.quaternion.redundancy = (mabd_redundancy)o->redundancy;
     def.quaternion.solver = (mabd_solver)o->solver;
     def.quaternion.multipliers = (mabd_multipliers)o->multipliers;
-    def.quaternion.newton = (mabd_newton)o->newton;
+    set_newton(&def, (mabd_newton)o->newton);
+    if (o->substeps_given) def.variational.substeps = clamp_int(o->substeps);
+    if (o->cone_sides_given) def.variational.cone_sides = clamp_int(o->cone_sides);
+    def.variational.cone = (mabd_cone)o->cone;
     def.h = (mabd_real)(o->h_given ? o->h : suggested > 0 ? suggested : DEFAULT_H);
     def.threads = (int32_t)o->threads;
     def.allocator = &loaded->allocator;

@@ -24,6 +24,7 @@ static const char* const REDUNDANCIES[] = {MABD_REDUNDANCY_LIST(X) NULL};
 static const char* const SOLVERS[] = {MABD_SOLVER_LIST(X) NULL};
 static const char* const MULTIPLIERS[] = {MABD_MULTIPLIERS_LIST(X) NULL};
 static const char* const NEWTONS[] = {MABD_NEWTON_LIST(X) NULL};
+static const char* const CONES[] = {MABD_CONE_LIST(X) NULL};
 #undef X
 
 #define OPTIONS_MAX 48
@@ -72,7 +73,14 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
                       "joint forces where rows are redundant (quaternion; default least-norm)"),
         option_choice(
             "newton", NEWTONS, &o->newton,
-            "matrix of the Newton iteration: exact, symmetric (quaternion; default exact)"),
+            "matrix of the Newton iteration: exact, symmetric (quaternion; default exact), exact, "
+            "frozen (variational; default by the joints)"),
+        option_integer("substeps", "N", OPTION_NOT_NEGATIVE, 0, &o->substeps, &o->substeps_given,
+                       "equal parts of every step (variational; default 0 = as its forces need)"),
+        option_choice("cone", CONES, &o->cone,
+                      "cone of friction: circular, pyramid (variational; default circular)"),
+        option_integer("cone-sides", "N", OPTION_POSITIVE, 0, &o->cone_sides, &o->cone_sides_given,
+                       "sides of a pyramid: 4, 6, 8 (variational; default 4)"),
         option_choice("preset", PRESETS, &o->preset, "tolerances (default balanced)"),
         option_choice("dual", DUALS, &o->dual, "solver of branches and cycles (default auto)"),
         option_real("gap-tolerance", "M", OPTION_POSITIVE, &o->gap_tolerance,

@@ -25,10 +25,12 @@ typedef struct run_options {
     int bdf2_start;                                        // mabd_integrator, auto = not given
     int coordinates, baumgarte_level;                      // values of the enums of sim.h
     int contacts, redundancy, solver, multipliers, newton; // values of the enums of sim.h
+    int cone;                                              // mabd_cone
+    int64_t substeps, cone_sides;
     int64_t steps, every, checkpoint_every, threads;
     bool time_given, steps_given, h_given, gap_tolerance_given, contact_tolerance_given,
         friction_updates_given, newton_tolerance_given, energy_guard_given, baumgarte_given,
-        close_joints, quiet;
+        close_joints, quiet, substeps_given, cone_sides_given;
     int integrator, preset, formulation, backend, dual; // values of the enums of sim.h
     const char *out, *json, *checkpoint, *resume;       // files, null = not given
     size_t memory_limit;                                // bytes, 0 = memory of the machine

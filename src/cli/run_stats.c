@@ -66,6 +66,8 @@ static void add_own(run_stats* stats, const mabd_step_info* info) {
     stats->consistency_min = fmin(stats->consistency_min, (double)info->quaternion.consistency);
     stats->round_off_max = fmax(stats->round_off_max, (double)info->quaternion.round_off);
     stats->guarded += info->redmax.guarded;
+    stats->barrier_iterations += info->variational.barrier_iterations;
+    stats->restarts += info->variational.restarts;
 }
 
 static void add_contacts(run_stats* stats, const mabd_step_info* info) {
@@ -94,6 +96,7 @@ void run_stats_add_step(run_stats* stats, const mabd_step_info* info, double sec
     add_contacts(stats, info);
     add_own(stats, info);
     stats->retries += info->retries;
+    if (info->substeps > stats->substeps_max) stats->substeps_max = info->substeps;
     if (!info->converged) stats->unconverged_steps++;
     stats->max_gap = fmax(stats->max_gap, info->gap);
     stats->max_angle_error = fmax(stats->max_angle_error, info->angle_error);

@@ -5,7 +5,7 @@
 
 #include "mabd/sim.h"
 
-#define RUN_STATS_VERSION 7
+#define RUN_STATS_VERSION 8
 
 typedef struct run_stats {
     uint64_t version; // RUN_STATS_VERSION
@@ -22,6 +22,8 @@ typedef struct run_stats {
     int64_t worst_joint;                                // -1 = none
     int64_t refinements, redundant_rows_max; // of the quaternion formulation: in all, in one step
     int64_t guarded, chart_switches;         // of the redmax formulation: in all
+    int64_t barrier_iterations, restarts;    // of the variational formulation: in all
+    int64_t substeps_max;                    // most parts of one step
     double consistency_min, round_off_max;
     double rotation_max, friction_lag_max;       // of the affine formulation
     double dual_residual_max;                    // [m], [rad]

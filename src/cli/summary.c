@@ -95,7 +95,13 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_text(root, "redundancy", mabd_redundancy_name(def.quaternion.redundancy));
     summary_set_text(root, "solver", mabd_solver_name(def.quaternion.solver));
     summary_set_text(root, "multipliers", mabd_multipliers_name(def.quaternion.multipliers));
-    summary_set_text(root, "newton", mabd_newton_name(def.quaternion.newton));
+    summary_set_text(root, "newton",
+                     mabd_newton_name(def.formulation == MABD_FORMULATION_VARIATIONAL
+                                          ? def.variational.newton
+                                          : def.quaternion.newton));
+    set_integer(root, "substeps", def.variational.substeps);
+    summary_set_text(root, "cone", mabd_cone_name(def.variational.cone));
+    set_integer(root, "cone_sides", def.variational.cone_sides);
     set_integer(root, "threads", def.threads);
     set_integer(root, "bodies", info->bodies);
     set_integer(root, "dynamic_bodies", info->dynamic_bodies);
@@ -153,6 +159,10 @@ static void add_own(json_t* root, const summary_source* s) {
         set_integer(own, "guarded", stats->guarded);
         set_integer(own, "chart_switches", stats->chart_switches);
         break;
+    case MABD_FORMULATION_VARIATIONAL:
+        set_integer(own, "barrier_iterations", stats->barrier_iterations);
+        set_integer(own, "restarts", stats->restarts);
+        break;
     default:
         break;
     }
@@ -180,6 +190,7 @@ static void add_quality(json_t* root, const summary_source* s) {
     add_contacts(root, s);
     add_own(root, s);
     set_integer(root, "retries", stats->retries);
+    set_integer(root, "substeps_max", stats->substeps_max);
     set_integer(root, "unconverged_steps", stats->unconverged_steps);
     summary_set_real(root, "max_gap", stats->max_gap);
     summary_set_real(root, "max_angle_error", stats->max_angle_error);

@@ -117,6 +117,9 @@ void summary_print(const summary_source* s, FILE* out) {
     fprintf(out, "solver    %.2f iterations per step, at most %lld",
             summary_mean((double)stats->iterations, steps), (long long)stats->iterations_max);
     if (stats->retries > 0) fprintf(out, ", %lld steps halved", (long long)stats->retries);
+    if (stats->substeps_max > 1) {
+        fprintf(out, ", at most %lld substeps", (long long)stats->substeps_max);
+    }
     if (stats->guarded > 0) {
         fprintf(out, ", %lld times by the energy guard", (long long)stats->guarded);
     }

@@ -5,11 +5,13 @@
 #include "formulation/formulation.h"
 #include "formulation/quaternion/quaternion_sim.h"
 #include "formulation/redmax/redmax_sim.h"
+#include "formulation/variational/variational_sim.h"
 
 static const mabd_formulation_ops* const formulations[MABD_FORMULATION_COUNT] = {
     [MABD_FORMULATION_AFFINE] = &mabd_formulation_affine,
     [MABD_FORMULATION_QUATERNION] = &mabd_formulation_quaternion,
     [MABD_FORMULATION_REDMAX] = &mabd_formulation_redmax,
+    [MABD_FORMULATION_VARIATIONAL] = &mabd_formulation_variational,
 };
 
 const mabd_formulation_ops* mabd_formulation_ops_of(mabd_formulation formulation) {

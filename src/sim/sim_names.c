@@ -19,6 +19,7 @@ static const char* const baumgarte_levels[] = {MABD_BAUMGARTE_LIST(X)};
 static const char* const redundancies[] = {MABD_REDUNDANCY_LIST(X)};
 static const char* const solvers[] = {MABD_SOLVER_LIST(X)};
 static const char* const multipliers[] = {MABD_MULTIPLIERS_LIST(X)};
+static const char* const cones[] = {MABD_CONE_LIST(X)};
 static const char* const orders[] = {MABD_ORDER_LIST(X)};
 static const char* const memories[] = {MABD_MEMORY_LIST(X)};
 static const char* const features[] = {MABD_CAN_LIST(X)};
@@ -76,6 +77,9 @@ const char* mabd_solver_name(mabd_solver value) {
 }
 const char* mabd_multipliers_name(mabd_multipliers value) {
     return name_of(multipliers, MABD_MULTIPLIERS_COUNT, value);
+}
+const char* mabd_cone_name(mabd_cone value) {
+    return name_of(cones, MABD_CONE_COUNT, value);
 }
 const char* mabd_order_name(mabd_order value) {
     return name_of(orders, MABD_ORDER_COUNT, value);

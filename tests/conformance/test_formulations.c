@@ -31,6 +31,7 @@ static const trial trials[] = {
     {MABD_FORMULATION_AFFINE, 1e-9, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 5e-4, 0, 0},
     {MABD_FORMULATION_QUATERNION, 1e-11, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 5e-4, 0, 1e-4},
     {MABD_FORMULATION_REDMAX, 1e-12, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 3e-3, 0, 1e-4},
+    {MABD_FORMULATION_VARIATIONAL, 1e-11, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 3e-3, 0, 1e-4},
 };
 #define TRIALS ((int)(sizeof trials / sizeof trials[0]))
 

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of joints in a substep from node 0 to node 1.
+//
+//   held    rigid rows and rigid servos: C(z1) = target, impulses along G(z0)
+//   axis    everything on a coordinate acts on its mean rate y = (x1 - x0)/h:
+//             damper     -(h/2) d y before and after a node; -h d y after it if h d G M^-1 G' > 2
+//             armature   I y is the momentum after the node, that before it is state
+//           together impulse = base - g y, the row y + (impulse - base)/g = 0
+//   rate    the same on the relative angular velocity in the joint frame on b (three free
+//           rotations), at node 0
+//
+// Halves before and after a node make dampers of second order; the coming velocity alone, as in
+// [VI], of first (integrator symplectic-euler). The half after node 0 is implicit, in the row; that
+// before node 1 is explicit, since y is known there (step.c).
+
+#include "formulation/variational/variational_solve.h"
+#include "rigid/script.h"
+#include "rigid/stability.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#ifdef MABD_SINGLE
+#define ROUND_OFF ((mabd_real)(64 * FLT_EPSILON))
+#else
+#define ROUND_OFF ((mabd_real)(64 * DBL_EPSILON))
+#endif
+
+// ---- views -------------------------------------------------------------------------------------
+
+mabd_rigid_pose mabd_variational_fixed_pose(const mabd_variational_sim* sim, int32_t body,
+                                            mabd_real time) {
+    const int32_t script = sim->body_script[body];
+    if (script < 0) return sim->from[body];
+    return mabd_rigid_script_pose(sim->model, &sim->model->scripts[script], time);
+}
+
+mabd_joint_view mabd_variational_view(const mabd_variational_sim* sim, const mabd_rigid_pose* poses,
+                                      mabd_real time, int32_t joint) {
+    const mabd_model_joint* j = &sim->model->joints[joint];
+    mabd_joint_view view;
+    mabd_model_joint_view(sim->model, j, &view);
+    const mabd_rigid_pose a = mabd_variational_moves(sim, j->a)
+                                  ? poses[j->a]
+                                  : mabd_variational_fixed_pose(sim, j->a, time);
+    const mabd_rigid_pose b = mabd_variational_moves(sim, j->b)
+                                  ? poses[j->b]
+                                  : mabd_variational_fixed_pose(sim, j->b, time);
+    view.Aa = a.R, view.ta = a.c, view.Ab = b.R, view.tb = b.c;
+    return view;
+}
+
+mabd_rigid_row mabd_variational_turn_row(const mabd_joint_view* view, int k) {
+    mabd_rigid_row J;
+    J.a.f = J.b.f = mabd_v3(0, 0, 0);
+    J.b.t = mabd_m3_column(&view->Fb, k);
+    J.a.t = mabd_v3_scale(-1, mabd_m3_tmul(view->Aa, mabd_m3_mul(view->Ab, J.b.t)));
+    return J;
+}
+
+void mabd_variational_read_axes(const mabd_variational_sim* sim, const mabd_rigid_pose* poses,
+                                mabd_real time, int32_t joint, const mabd_real* near,
+                                mabd_real* x) {
+    const mabd_row_set* set = mabd_variational_set(sim, joint);
+    const mabd_joint_view view = mabd_variational_view(sim, poses, time, joint);
+    mabd_joint_coordinates(&view, set->control_count, set->control_row, near, x);
+}
+
+// ---- at the start ------------------------------------------------------------------------------
+
+// G M^-1 G' of a row of a joint.
+static mabd_real own_compliance(const mabd_variational_sim* sim, int32_t joint,
+                                const mabd_rigid_row* G) {
+    const mabd_model_joint* j = &sim->model->joints[joint];
+    mabd_real sum = 0;
+    if (mabd_variational_moves(sim, j->a)) {
+        sum += mabd_rigid_stability_compliance(mabd_variational_class(sim, j->a), G->a);
+    }
+    if (mabd_variational_moves(sim, j->b)) {
+        sum += mabd_rigid_stability_compliance(mabd_variational_class(sim, j->b), G->b);
+    }
+    return sum;
+}
+
+static void drop_row(mabd_variational_row* row) {
+    memset(&row->G, 0, sizeof row->G);
+    memset(&row->next, 0, sizeof row->next);
+    row->kind = MABD_VARIATIONAL_NONE;
+    row->own = row->c = 1, row->base = 0;
+}
+
+// Dampers and armature of a control on a row with G set; row->own is G M^-1 G'.
+static void take_linear(const mabd_variational_solve* s, const mabd_control* c,
+                        const mabd_variational_axis* axis, mabd_variational_row* row) {
+    const bool literal = s->sim->def.integrator == MABD_INTEGRATOR_SYMPLECTIC_EULER;
+    const bool half = !literal && s->h * c->damping * row->own <= 2;
+    const mabd_real g = (half ? s->h / 2 : s->h) * c->damping + c->armature;
+    row->damping = half ? c->damping : 0;
+    row->base = axis->armature;
+    if (!(g > 0)) {
+        drop_row(row);
+        return;
+    }
+    row->c = 1 / g;
+    row->own += row->c;
+}
+
+static void start_control(const mabd_variational_solve* s, int32_t joint,
+                          const mabd_joint_view* view, int32_t r, mabd_variational_row* row) {
+    const mabd_variational_sim* sim = s->sim;
+    const mabd_row_set* set = mabd_variational_set(sim, joint);
+    const mabd_control* c = &set->control[r];
+    const int32_t k = sim->model->joints[joint].coordinate + r;
+    row->kind = c->rigid ? MABD_VARIATIONAL_HELD : MABD_VARIATIONAL_AXIS;
+    row->target = sim->input[k];
+    if (mabd_variational_is_damped_turn(set, r)) {
+        row->kind = MABD_VARIATIONAL_RATE;
+        row->G = mabd_variational_turn_row(view, set->control_row[r].axis);
+        row->own = own_compliance(sim, joint, &row->G);
+    }
+    if (!c->rigid) take_linear(s, c, &sim->next_axis[k], row);
+}
+
+static void start_joint(const mabd_variational_solve* s, int32_t joint) {
+    mabd_variational_sim* sim = s->sim;
+    const mabd_row_set* set = mabd_variational_set(sim, joint);
+    const int32_t first = mabd_variational_first_row(sim, joint);
+    const int32_t coordinate = sim->model->joints[joint].coordinate;
+    const mabd_joint_view view = mabd_variational_view(sim, sim->from, s->time, joint);
+    const int32_t rigid = set->rigid_count, count = rigid + set->control_count;
+    mabd_real C[2 * MABD_JOINT_MAX_ROWS];
+    mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+    if (first < 0) return;
+    mabd_rigid_joint_rows(&view, rigid, set->rigid, NULL, C, J);
+    if (set->control_count > 0) {
+        mabd_rigid_joint_rows(&view, set->control_count, set->control_row, sim->x0 + coordinate,
+                              C + rigid, J + rigid);
+    }
+    for (int32_t r = 0; r < count; r++) {
+        mabd_variational_row* row = &sim->rows[first + r];
+        row->G = row->next = J[r];
+        row->kind = MABD_VARIATIONAL_HELD;
+        row->c = row->base = row->target = row->damping = 0;
+        row->own = own_compliance(sim, joint, &J[r]);
+        if (r >= rigid) start_control(s, joint, &view, r - rigid, row);
+        if (!(row->own > 0)) drop_row(row); // between bodies that do not turn by it
+        sim->J[first + r] = row->G, sim->compliance[first + r] = row->c;
+    }
+}
+
+void mabd_variational_start_rows(const mabd_variational_solve* s) {
+    for (int32_t i = 0; i < s->island->joint_count; i++) start_joint(s, s->island->joints[i]);
+}
+
+// ---- at an iterate -----------------------------------------------------------------------------
+
+// Twist of a side in a substep, for rows at its start.
+static mabd_rigid_twist side_twist(const mabd_variational_solve* s, int32_t body) {
+    const mabd_variational_sim* sim = s->sim;
+    const mabd_rigid_twist none = {{0, 0, 0}, {0, 0, 0}};
+    if (mabd_variational_moves(sim, body)) return sim->motion[body].V;
+    const int32_t script = sim->body_script[body];
+    if (script < 0) return none;
+    const mabd_real middle = s->time + s->h / 2;
+    return mabd_rigid_script_at(sim->model, &sim->model->scripts[script], middle).u;
+}
+
+// Turn a Jacobian at the end into one by V: E't.
+static mabd_rigid_wrench by_velocity(const mabd_variational_sim* sim, int32_t body,
+                                     mabd_rigid_wrench w) {
+    if (mabd_variational_moves(sim, body)) w.t = mabd_m3_tmul(sim->motion[body].turn, w.t);
+    return w;
+}
+
+static void set_residual(const mabd_variational_solve* s, const mabd_model_joint* j,
+                         mabd_variational_row* row, mabd_real C, mabd_real x0, mabd_real impulse) {
+    mabd_real y = 0;
+    switch (row->kind) {
+    case MABD_VARIATIONAL_HELD:
+        row->r = (C - row->target) / s->h;
+        return;
+    case MABD_VARIATIONAL_AXIS:
+        y = (C - x0) / s->h;
+        break;
+    case MABD_VARIATIONAL_RATE:
+        y = mabd_rigid_row_rate(&row->G, side_twist(s, j->a), side_twist(s, j->b));
+        break;
+    case MABD_VARIATIONAL_NONE:
+        row->r = impulse;
+        return;
+    }
+    row->r = y + row->c * (impulse - row->base);
+}
+
+static mabd_real joint_errors(const mabd_variational_solve* s, int32_t joint, bool slopes) {
+    mabd_variational_sim* sim = s->sim;
+    const mabd_model_joint* j = &sim->model->joints[joint];
+    const mabd_row_set* set = mabd_variational_set(sim, joint);
+    const int32_t first = mabd_variational_first_row(sim, joint), rigid = set->rigid_count;
+    const mabd_joint_view view = mabd_variational_view(sim, sim->to, s->time + s->h, joint);
+    const mabd_real size = mabd_v3_norm(view.ta) + mabd_v3_norm(view.tb) + 1;
+    const mabd_real* x0 = sim->x0 + j->coordinate;
+    mabd_real C[2 * MABD_JOINT_MAX_ROWS], most = 0;
+    mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+    if (slopes) {
+        mabd_rigid_joint_rows(&view, rigid, set->rigid, NULL, C, J);
+    } else {
+        const mabd_vec3 gap = mabd_joint_gap(&view);
+        for (int32_t r = 0; r < rigid; r++) C[r] = mabd_row_value(&view, &set->rigid[r], gap);
+    }
+    if (set->control_count > 0) {
+        if (slopes) {
+            mabd_rigid_joint_rows(&view, set->control_count, set->control_row, x0, C + rigid,
+                                  J + rigid);
+        } else {
+            mabd_joint_coordinates(&view, set->control_count, set->control_row, x0, C + rigid);
+        }
+        memcpy(sim->x1 + j->coordinate, C + rigid, (size_t)set->control_count * sizeof *C);
+    }
+    for (int32_t r = 0; r < rigid + set->control_count; r++) {
+        mabd_variational_row* row = &sim->rows[first + r];
+        set_residual(s, j, row, C[r], r < rigid ? 0 : x0[r - rigid], sim->impulse[first + r]);
+        const bool moving = row->kind <= MABD_VARIATIONAL_AXIS;
+        if (slopes && moving) {
+            row->next.a = by_velocity(sim, j->a, J[r].a);
+            row->next.b = by_velocity(sim, j->b, J[r].b);
+        }
+        if (row->kind == MABD_VARIATIONAL_RATE) row->next = row->G;
+        const mabd_real error = (mabd_real)fabs(row->r) * s->h - ROUND_OFF * size;
+        if (row->kind == MABD_VARIATIONAL_HELD && !(error <= most)) most = error;
+    }
+    return most;
+}
+
+mabd_real mabd_variational_row_errors(const mabd_variational_solve* s, bool slopes,
+                                      int32_t* joint) {
+    mabd_real most = 0;
+    for (int32_t i = 0; i < s->island->joint_count; i++) {
+        const int32_t index = s->island->joints[i];
+        if (mabd_variational_first_row(s->sim, index) < 0) continue;
+        const mabd_real error = joint_errors(s, index, slopes);
+        if (!(error <= most)) most = error, *joint = index;
+    }
+    return most;
+}
+
+// True if an axis that a joint keeps parallel is reversed. Axis k is kept if two cross rows of the
+// joint have it, or all three axes are; of the axes of a universal joint none is.
+static bool is_reversed(const mabd_variational_solve* s, int32_t joint) {
+    const mabd_row_set* set = mabd_variational_set(s->sim, joint);
+    int32_t rows[3] = {0, 0, 0}, count = 0;
+    for (int32_t r = 0; r < set->rigid_count; r++) {
+        if (set->rigid[r].kind != MABD_ROW_CROSS) continue;
+        rows[set->rigid[r].axis]++;
+        count++;
+    }
+    if (count < 2) return false;
+    const mabd_joint_view view = mabd_variational_view(s->sim, s->sim->to, s->time + s->h, joint);
+    const mabd_mat3 S = mabd_joint_frames(&view);
+    const mabd_real cosine[3] = {S.c1.x, S.c2.y, S.c3.z};
+    bool reversed = false;
+    for (int k = 0; k < 3; k++) reversed |= (count == 3 || rows[k] == 2) && !(cosine[k] > 0);
+    return reversed;
+}
+
+bool mabd_variational_is_reversed(const mabd_variational_solve* s, int32_t* joint) {
+    for (int32_t i = 0; i < s->island->joint_count; i++) {
+        *joint = s->island->joints[i];
+        if (is_reversed(s, *joint)) return true;
+    }
+    return false;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A substep of an island: rows, forces, the Newton iteration. The order of a substep is that of
+// step.c.
+#pragma once
+
+#include "formulation/variational/variational_data.h"
+
+// ---- rows (rows.c) -----------------------------------------------------------------------------
+
+/// Pose of a side of a joint that does not move by forces, at a time [s]; body_count is the world.
+mabd_rigid_pose mabd_variational_fixed_pose(const mabd_variational_sim* sim, int32_t body,
+                                            mabd_real time);
+/// Both sides of a joint with poses (bodies + 1) of moving bodies at a time [s].
+mabd_joint_view mabd_variational_view(const mabd_variational_sim* sim, const mabd_rigid_pose* poses,
+                                      mabd_real time, int32_t joint);
+/// Take the rows of an island at the start of a substep: Jacobians, laws, compliances; sim->from
+/// and sim->x0 are those of the start, sim->input that of the end.
+void mabd_variational_start_rows(const mabd_variational_solve* s);
+/// Compute the residuals of the rows at sim->to and sim->impulse, and with `slopes` their Jacobians
+/// there. Returns the largest error of a held row less its round-off [m], [rad]; *joint gets its
+/// joint.
+mabd_real mabd_variational_row_errors(const mabd_variational_solve* s, bool slopes, int32_t* joint);
+/// Compute the coordinates x (controls) of a joint, those nearest to near (controls), at poses
+/// (bodies + 1) at a time [s].
+void mabd_variational_read_axes(const mabd_variational_sim* sim, const mabd_rigid_pose* poses,
+                                mabd_real time, int32_t joint, const mabd_real* near, mabd_real* x);
+/// True if rows keep an axis reversed at sim->to: a false root. *joint gets the joint.
+bool mabd_variational_is_reversed(const mabd_variational_solve* s, int32_t* joint);
+/// True if a control acts on a rate of a rotation vector: dampers or armature on three rotations.
+MABD_FN bool mabd_variational_is_damped_turn(const mabd_row_set* set, int32_t control) {
+    return set->damped && set->control_row[control].kind == MABD_ROW_VECTOR;
+}
+/// Row of relative angular velocity about axis k of the joint frame on b.
+mabd_rigid_row mabd_variational_turn_row(const mabd_joint_view* view, int k);
+
+// ---- forces (forces.c) -------------------------------------------------------------------------
+
+/// Set sim->input of an island at a time of a substep: targets and forces of motors.
+void mabd_variational_set_inputs(const mabd_variational_solve* s, mabd_real time);
+/// Write the forces that depend on poses and time to sim->load for the bodies of an island: poses
+/// (bodies + 1), coordinates x, a time of the substep, sim->input at that time. u (bodies + 1):
+/// velocities, for dampers of springs.
+void mabd_variational_find_forces(const mabd_variational_solve* s, const mabd_rigid_pose* poses,
+                                  const mabd_real* x, mabd_real time, const mabd_rigid_twist* u);
+
+// ---- the symmetric matrix (symmetric.c) --------------------------------------------------------
+
+/// Factor K = G M^-1 G' + c of the components of an island with sim->J and sim->compliance.
+/// MABD_ERR_SINGULAR: *joint is the joint whose pivot failed.
+mabd_status mabd_variational_factor(const mabd_variational_solve* s, int32_t* joint);
+/// Solve K x = b of the components of an island: x and b in sim->b.
+void mabd_variational_solve_rows(const mabd_variational_solve* s);
+
+// ---- the iteration (newton.c) ------------------------------------------------------------------
+
+/// Find V and the impulses of a substep from the momenta `in` and the guess in sim->motion[].V and
+/// sim->impulse. MABD_ERR_SINGULAR, MABD_ERR_DIVERGED: the report names the joint or body.
+mabd_status mabd_variational_newton(const mabd_variational_solve* s);
+
+/// Move the bodies of a substep by the guess, without any impulse: the first step of
+/// symplectic-euler.
+void mabd_variational_drift(const mabd_variational_solve* s);
+
+// ---- substeps (substeps.c) ---------------------------------------------------------------------
+
+/// Return the least depth that the forces of the last substep allow for a step of h [s].
+int32_t mabd_variational_depth(const mabd_variational_solve* s, mabd_real h);
+
+// ---- velocities (velocities.c) -----------------------------------------------------------------
+
+/// Velocities of all bodies at the state, as a user sees them (bodies + 1).
+const mabd_rigid_twist* mabd_variational_velocities(const mabd_variational_sim* sim);

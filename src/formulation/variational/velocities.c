@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Velocities as a user sees them: momenta lack the impulses of the rows at the node, so
+//
+//   v = M^-1 ((P, L) + G'k),   G v = rate of the rows (0; that of a servo's target)
+//
+// the projection of RATTLE: one solve with K = G M^-1 G' + c at the state. A row with armature I
+// has the momentum p of the armature: k = p - I x', c = 1/I. Other rows of controls have no
+// impulse. It is taken when a getter asks, and no step depends on it.
+
+#include "formulation/variational/variational_sim.h"
+#include "formulation/variational/variational_solve.h"
+#include "rigid/script.h"
+
+#include <string.h>
+
+/// Step of the rate of a target [s]: targets have no derivative of their own.
+#define RATE_STEP ((mabd_real)1e-6)
+
+static void drop(mabd_variational_sim* sim, int32_t row) {
+    memset(&sim->J[row], 0, sizeof sim->J[row]);
+    sim->compliance[row] = 1, sim->b[row] = 0;
+}
+
+static mabd_rigid_twist script_twist(const mabd_variational_sim* sim, int32_t body) {
+    const mabd_rigid_twist none = {{0, 0, 0}, {0, 0, 0}};
+    const int32_t script = sim->body_script[body];
+    if (script < 0) return none;
+    return mabd_rigid_script_at(sim->model, &sim->model->scripts[script], sim->time).u;
+}
+
+// Rate of the target of a rigid servo at the state: that of its signal from the right; 0 of one
+// that a program holds.
+static mabd_real target_rate(const mabd_variational_sim* sim, const mabd_control* c, int32_t k) {
+    if (sim->inputs.target_set[k] || !c->servo) return 0;
+    const mabd_real t = sim->time;
+    return (mabd_signal_value(c->servo, t + RATE_STEP) - mabd_signal_value(c->servo, t)) /
+           RATE_STEP;
+}
+
+// Rows of a joint, and b = rate - G M^-1 (P, L).
+static void take_joint(mabd_variational_sim* sim, const mabd_rigid_twist* u, int32_t joint) {
+    const mabd_model_joint* j = &sim->model->joints[joint];
+    const mabd_row_set* set = mabd_variational_set(sim, joint);
+    const int32_t first = mabd_variational_first_row(sim, joint), rigid = set->rigid_count;
+    const mabd_joint_view view = mabd_variational_view(sim, sim->to, sim->time, joint);
+    mabd_real C[2 * MABD_JOINT_MAX_ROWS], near[MABD_JOINT_MAX_ROWS] = {0};
+    mabd_rigid_row* J = sim->J + first;
+    if (first < 0) return;
+    for (int32_t r = 0; r < set->control_count; r++) near[r] = sim->axis[j->coordinate + r].x;
+    mabd_rigid_joint_rows(&view, rigid, set->rigid, NULL, C, J);
+    mabd_rigid_joint_rows(&view, set->control_count, set->control_row, near, C, J + rigid);
+    for (int32_t r = 0; r < rigid + set->control_count; r++) {
+        const mabd_control* c = r < rigid ? NULL : &set->control[r - rigid];
+        const int32_t k = r < rigid ? -1 : j->coordinate + r - rigid;
+        mabd_real rate = 0;
+        sim->compliance[first + r] = 0;
+        if (c && !c->rigid && !(c->armature > 0)) {
+            drop(sim, first + r);
+            continue;
+        }
+        if (c && mabd_variational_is_damped_turn(set, r - rigid)) {
+            J[r] = mabd_variational_turn_row(&view, set->control_row[r - rigid].axis);
+        }
+        if (c && c->rigid) rate = target_rate(sim, c, k);
+        if (c && !c->rigid) {
+            sim->compliance[first + r] = 1 / c->armature;
+            rate = sim->axis[k].armature / c->armature;
+        }
+        sim->b[first + r] = rate - mabd_rigid_row_rate(&J[r], u[j->a], u[j->b]);
+    }
+}
+
+static void find_island(mabd_variational_sim* sim, mabd_variational_island* island) {
+    mabd_variational_report report = {0};
+    const mabd_variational_solve s = {
+        .sim = sim, .island = island, .report = &report, .h = sim->def.h, .time = sim->time};
+    mabd_rigid_twist* u = sim->velocity;
+    int32_t joint;
+    for (int32_t i = 0; i < island->component_count; i++) {
+        const mabd_plan_component* c = &sim->plan->components[island->components[i]];
+        const int32_t first = sim->plan->slot_row[c->slot_first];
+        const int32_t end = sim->plan->slot_row[c->slot_first + c->slot_count];
+        memset(sim->b + first, 0, (size_t)(end - first) * sizeof *sim->b);
+    }
+    for (int32_t i = 0; i < island->joint_count; i++) take_joint(sim, u, island->joints[i]);
+    if (!island->has_rows || mabd_variational_factor(&s, &joint) != MABD_OK) return;
+    mabd_variational_solve_rows(&s);
+    for (int32_t i = 0; i < island->joint_count; i++) {
+        const mabd_model_joint* j = &sim->model->joints[island->joints[i]];
+        const int32_t slot = sim->plan->joint_slot[island->joints[i]];
+        if (slot < 0) continue;
+        const int32_t first = sim->plan->slot_row[slot];
+        for (int32_t r = first; r < first + sim->plan->slot_width[slot]; r++) {
+            const int32_t sides[2] = {j->a, j->b};
+            for (int k = 0; k < 2; k++) {
+                if (!mabd_variational_moves(sim, sides[k])) continue;
+                const mabd_rigid_twist by = mabd_rigid_accelerate(
+                    mabd_variational_class(sim, sides[k]), k ? sim->J[r].b : sim->J[r].a);
+                u[sides[k]] = mabd_rigid_twist_axpy(sim->b[r], by, u[sides[k]]);
+            }
+        }
+    }
+}
+
+const mabd_rigid_twist* mabd_variational_velocities(const mabd_variational_sim* self) {
+    mabd_variational_sim* sim = (mabd_variational_sim*)self; // its state does not change
+    if (sim->velocity_known) return sim->velocity;
+    for (int32_t i = 0; i <= sim->model->body_count; i++) {
+        if (!mabd_variational_moves(sim, i)) {
+            sim->velocity[i] = script_twist(sim, i);
+            continue;
+        }
+        const mabd_variational_body* now = &sim->now[i];
+        const mabd_rigid_wrench momentum = {now->P, now->L};
+        sim->to[i].R = mabd_q_matrix(now->q), sim->to[i].c = now->c;
+        sim->velocity[i] = mabd_rigid_accelerate(mabd_variational_class(sim, i), momentum);
+    }
+    for (int32_t k = 0; k < sim->island_count; k++) find_island(sim, &sim->islands[k]);
+    sim->velocity_known = true;
+    return sim->velocity;
+}
