@@ -285,7 +285,9 @@ MABD_API mabd_status mabd_gradient_check(mabd_gradient* gradient, const mabd_rea
 /// after the next step changes with the joint state before it and with the controls. A joint state
 /// has nv = mabd_joint_layout_info.velocities (mabd_model_joint_layout) velocities, and its
 /// positions change by as many reals: three free rotations turn by theta, R exp([theta]), in the
-/// frame of their velocities. A change of the state is (positions, velocities), 2 nv reals.
+/// frame of their velocities. A change of the state is (positions, velocities), 2 nv reals. With
+/// loops and couplings it stands for the nearest change, in the mass metric, that they allow:
+/// coordinates first, then velocities.
 ///   dnext_dstate    (2 nv x 2 nv), row-major: row = change of the next state, column = of this
 ///   one;
 ///                   null = not wanted

@@ -242,18 +242,6 @@ Test(redmax_gradient_loops, forces_of_redundant_rows) {
     mabd_model_destroy(model);
 }
 
-// Coordinates of a loop depend on each other.
-Test(redmax_gradient_loops, a_step_in_joint_states_is_refused) {
-    mabd_model* model = four_bar("\"rx\": {\"stiffness\": 1}");
-    gradient_rig rig = gradient_rig_redmax(MABD_INTEGRATOR_SDIRK2, 0.01, 1);
-    mabd_sim* sim = rig_sim(model, &rig.sim);
-    mabd_error error = {0};
-    mabd_real A[36 * 36];
-    cr_expect(mabd_gradient_step(sim, A, NULL, &error) == MABD_ERR_UNAVAILABLE);
-    cr_expect(strstr(error.text, "loops") != NULL, "%s", error.text);
-    rig_destroy(sim, model);
-}
-
 // ---- couplings ---------------------------------------------------------------------------------
 
 // Three hinges that turn in concert, and a ball behind them.

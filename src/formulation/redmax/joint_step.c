@@ -11,6 +11,10 @@
 //   a free body, c = p + U center, R = U V, w its angular velocity in the user's frame:
 //     rho = V'theta                           dc = dp + U (theta x center)
 //     d omega = V'dw                          dv_c = dv + U (theta x (w x center) + dw x center)
+//
+// Where loops and couplings make coordinates depend on each other, a change stands for the nearest
+// one, in the mass metric, that they allow (tangent_closing.c): A = A P, with the projection P.
+// Columns of changes that they allow are those of the step itself.
 
 #include "formulation/redmax/redmax_tangent.h"
 #include "rigid/linear_pass.h"
@@ -227,11 +231,6 @@ mabd_status mabd_redmax_gradient_step(void* self, const mabd_allocator* allocato
     mabd_redmax_sim* sim = self;
     joint_step w = {.model = sim->model, .allocator = *allocator};
     mabd_real* x = NULL;
-    if (sim->loops.row_count > 0) {
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'redmax': the linearisation of a step in joint states needs "
-                         "coordinates that do not depend on each other: no loops and couplings");
-    }
     mabd_status status = fill(&w, sim, &x, error);
     if (status == MABD_OK) status = run(&w, dnext_dstate, dnext_dcontrol, x, error);
     mabd_redmax_gradient_close(w.g, allocator);

@@ -156,6 +156,10 @@ mabd_status mabd_redmax_closing_back(mabd_redmax_pass* r, mabd_integrator method
 mabd_status mabd_redmax_closing_forward(mabd_redmax_pass* r, mabd_integrator method,
                                         mabd_redmax_direction* from);
 
+/// Project the changes `now` of a closed state, in all directions, onto those that the rows allow,
+/// in the mass metric: coordinates, then rates.
+mabd_status mabd_redmax_close_changes(mabd_redmax_pass* r);
+
 // ---- methods -----------------------------------------------------------------------------------
 
 /// Go back over a step by an implicit method: bars of `end` -> those of `start`, of `last` if the

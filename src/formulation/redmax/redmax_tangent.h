@@ -214,8 +214,9 @@ int32_t mabd_redmax_find_axis(const mabd_redmax_sim* sim, int32_t joint, int32_t
 /// Go over a step in one direction (tangent_step.c).
 mabd_status mabd_redmax_pass_step(mabd_redmax_gradient* g, const mabd_tape_step* step, bool back,
                                   mabd_error* error);
-/// Go forward over the step that the simulation would take next if it had no history; the result is
-/// in sim->next, and the state stays (tangent_step.c).
+/// Go forward over the step that the simulation would take next if it had no history, with the
+/// nearest changes of the state that loops and couplings allow; the result is in sim->next, and the
+/// state stays (tangent_step.c).
 mabd_status mabd_redmax_pass_fresh_step(mabd_redmax_gradient* g, mabd_error* error);
 /// Go back over the projections of the start state: bars of state 0 -> g->start, product
 /// (tangent_start.c).

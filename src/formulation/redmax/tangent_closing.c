@@ -14,9 +14,13 @@
 // factor, one transposed solve M'z + G'mu = x-bar, -Gz = 0, and two sweeps:
 //
 //   q-bar -= (dm/dq)'z + (dC/dq + dc/dq)'mu        v-bar -= G'mu
+//
+// One such correction of a pose and of rates that are closed, where x = y = 0, takes their changes
+// to the nearest ones that loops and couplings allow: those of a linearisation (joint_step.c).
 
 #include "formulation/redmax/tangent_law.h"
 
+#include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_loops.h"
 
 // ---- the way -----------------------------------------------------------------------------------
@@ -217,5 +221,49 @@ mabd_status mabd_redmax_closing_forward(mabd_redmax_pass* r, mabd_integrator met
         mabd_redmax_pass_clear_node(r, d->fresh);
         mabd_redmax_pass_end(r, g->closed_q, g->closed_v, d->fresh, d->now);
     }
+    return status;
+}
+
+// ---- changes of a closed state -----------------------------------------------------------------
+
+// Take the changes of a node for those of coordinates and rates in charts at its rotations.
+static void into_charts(const mabd_redmax_pass* r, const mabd_redmax_direction* d) {
+    const mabd_redmax_sim* sim = r->g->sim;
+    mabd_redmax_pass_copy(r, d->stage_v, d->now.q), mabd_redmax_pass_copy(r, d->stage_a, d->now.v);
+    mabd_redmax_pass_clear_node(r, d->now);
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->kind != MABD_PRIMITIVE_BALL) continue;
+        const mabd_redmax_ball_maps b = mabd_redmax_ball_maps_at(
+            r, link, r->g->closed_q + link->first, r->g->closed_v + link->first);
+        mabd_real* rate = d->stage_a + link->first; // J = 1 at the centre
+        const mabd_vec3 bent = mabd_m3_mul(b.K, mabd_v3_load(d->stage_v + link->first));
+        mabd_v3_store(mabd_v3_sub(mabd_v3_load(rate), bent), rate);
+    }
+}
+
+mabd_status mabd_redmax_close_changes(mabd_redmax_pass* r) {
+    mabd_redmax_gradient* g = r->g;
+    const mabd_redmax_solve kept = r->s;
+    r->s.in_charts = false, r->s.h = 0;
+    mabd_redmax_enter_charts(&r->s);
+    mabd_redmax_load_node(&r->s, r->s.from_node);
+    mabd_redmax_pass_copy(r, g->closed_q, g->sim->q);
+    mabd_redmax_pass_copy(r, g->closed_v, g->sim->v);
+    mabd_redmax_pass_copy(r, g->open_v, g->sim->v);
+    memcpy(way_at(r, 0), g->sim->q + mabd_redmax_pass_first(r), mabd_redmax_pass_bytes(r));
+    for (int32_t i = 0; i < g->direction_count; i++) into_charts(r, &g->directions[i]);
+    const mabd_redmax_moving moving = enter(r);
+    mabd_status status = correction_forward(r, 0, g->directions);
+    if (status == MABD_OK) status = correction_forward(r, -1, g->directions);
+    mabd_redmax_still_leave(r, &moving);
+    for (int32_t i = 0; i < g->direction_count; i++) {
+        const mabd_redmax_direction* d = &g->directions[i];
+        mabd_redmax_pass_copy(r, g->q, d->stage_v), mabd_redmax_pass_copy(r, g->v, d->stage_a);
+        mabd_redmax_pass_clear_node(r, d->fresh);
+        mabd_redmax_pass_end(r, g->closed_q, g->closed_v, d->fresh, d->now);
+        mabd_redmax_pass_copy_node(r, d->now, d->fresh);
+    }
+    r->s = kept;
     return status;
 }

@@ -301,12 +301,20 @@ static mabd_status fresh_part(mabd_redmax_pass* r, int32_t index) {
     return status;
 }
 
+// Let changes of the state of a part be those that its loops and couplings allow.
+static mabd_status close_part(mabd_redmax_pass* r, int32_t index) {
+    r->part = &r->g->sim->parts[index];
+    r->s = solve_of(r);
+    return r->part->row_count > 0 ? mabd_redmax_close_changes(r) : MABD_OK;
+}
+
 mabd_status mabd_redmax_pass_fresh_step(mabd_redmax_gradient* g, mabd_error* error) {
     const mabd_tape_step step = {.step = 1, .time = g->sim->time};
     mabd_redmax_pass r = {.g = g, .step = &step, .error = error};
     mabd_status status = MABD_OK;
     for (int32_t i = 0; i < g->sim->part_count && status == MABD_OK; i++) {
-        status = fresh_part(&r, i);
+        status = close_part(&r, i);
+        if (status == MABD_OK) status = fresh_part(&r, i);
     }
     g->sim->placed = false;
     return status;
