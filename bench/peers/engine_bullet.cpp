@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bullet as a peer, with its three kinds of ball joint.
+// Bullet as a peer, with its three kinds of joint.
 //
-//   impulse     btPoint2PointConstraint, sequential impulses: its main solver, here with 100 sweeps
-//               instead of 10
+//   impulse     btPoint2PointConstraint, btHingeConstraint, sequential impulses: its main solver, with
+//               its default of 10 sweeps and with 100
 //   dantzig     the same joints by its direct solver (btMLCPSolver, Dantzig): for small systems
 //   multibody   btMultiBody: Featherstone's articulated body algorithm, reduced coordinates, chains
 //               only here
 //
-// Damping, sleeping and collisions are off; other settings are defaults. An ERP of 0.2 is the
+// Damping and sleeping are off; other settings are defaults. Shapes have their default margins;
+// Bullet multiplies the friction of two bodies, so each has the root of its own. An ERP of 0.2 is the
 // default of Bullet; 0.8 is tried because the manual of ODE, the origin of the name, has it as the
 // upper end.
 #include "bench/peers/peer_harness.h"
@@ -21,6 +22,7 @@
 #include <BulletDynamics/MLCPSolvers/btMLCPSolver.h>
 #include <btBulletDynamicsCommon.h>
 
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -29,6 +31,7 @@ namespace {
 constexpr int32_t DANTZIG_JOINTS_MAX = 300; // above this a step takes seconds
 
 enum {
+    VARIANT_IMPULSE_10,
     VARIANT_IMPULSE,
     VARIANT_IMPULSE_ERP,
     VARIANT_DANTZIG,
@@ -37,6 +40,7 @@ enum {
 };
 
 const peer_variant VARIANTS[] = {
+    {"impulse-10", "sequential impulses, 10 iterations, ERP 0.2" PEER_PRECISION},
     {"impulse", "sequential impulses, 100 iterations, ERP 0.2" PEER_PRECISION},
     {"impulse-erp", "sequential impulses, 100 iterations, ERP 0.8" PEER_PRECISION},
     {"dantzig", "btMLCPSolver with btDantzigSolver (direct), ERP 0.8" PEER_PRECISION},
@@ -59,6 +63,62 @@ void store(const btVector3& x, double* to) {
 void store(const btQuaternion& q, double* to) {
     to[0] = q.w(), to[1] = q.x(), to[2] = q.y(), to[3] = q.z();
 }
+
+// ---- shapes ------------------------------------------------------------------------------------
+
+std::unique_ptr<btCollisionShape> make_shape(const peer_shape& def) {
+    const double* s = def.size;
+    switch (def.kind) {
+    case PEER_SHAPE_BOX:
+        return std::make_unique<btBoxShape>(vector(s) / 2);
+    case PEER_SHAPE_SPHERE:
+        return std::make_unique<btSphereShape>(s[0]);
+    case PEER_SHAPE_CAPSULE:
+        return std::make_unique<btCapsuleShapeZ>(s[0], s[1]);
+    case PEER_SHAPE_CYLINDER:
+        return std::make_unique<btCylinderShapeZ>(btVector3(s[0], s[0], s[1] / 2));
+    default: {
+        const btVector3 normal = quatRotate(quaternion(def.quaternion), btVector3(0, 0, 1));
+        return std::make_unique<btStaticPlaneShape>(normal, normal.dot(vector(def.position)));
+    }
+    }
+}
+
+// The shapes of one body: one shape that lies in its frame as it is, or a compound.
+class BodyShape {
+  public:
+    BodyShape(const peer_scene& scene, int32_t body) {
+        std::vector<const peer_shape*> defs;
+        for (int32_t i = 0; i < scene.shape_count; i++) {
+            if (scene.shapes[i].body == body) defs.push_back(&scene.shapes[i]);
+        }
+        for (const peer_shape* def : defs) {
+            friction_ = def->friction;
+            parts_.push_back(make_shape(*def));
+            const btTransform pose(quaternion(def->quaternion), vector(def->position));
+            const bool plain = def->kind == PEER_SHAPE_PLANE || pose == btTransform::getIdentity();
+            if (defs.size() == 1 && plain) return;
+            if (!compound_) compound_ = std::make_unique<btCompoundShape>();
+            compound_->addChildShape(pose, parts_.back().get());
+        }
+    }
+    btCollisionShape* get() {
+        if (compound_) return compound_.get();
+        return parts_.empty() ? &empty_ : parts_.front().get();
+    }
+    bool empty() const {
+        return parts_.empty();
+    }
+    double friction() const {
+        return friction_;
+    }
+
+  private:
+    double friction_ = 0;
+    btEmptyShape empty_;
+    std::vector<std::unique_ptr<btCollisionShape>> parts_;
+    std::unique_ptr<btCompoundShape> compound_;
+};
 
 // ---- what both kinds of world share ------------------------------------------------------------
 
@@ -84,7 +144,7 @@ class World {
 
 class ImpulseWorld final : public World {
   public:
-    ImpulseWorld(const peer_scene& scene, bool dantzig, double erp) : World(scene) {
+    ImpulseWorld(const peer_scene& scene, bool dantzig, int sweeps, double erp) : World(scene) {
         if (dantzig) {
             solver_ = std::make_unique<btMLCPSolver>(&dantzig_);
         } else {
@@ -93,10 +153,10 @@ class ImpulseWorld final : public World {
         world_ = std::make_unique<btDiscreteDynamicsWorld>(&dispatcher_, broad_.get(),
                                                            solver_.get(), &configuration_);
         world_->setGravity(vector(scene.gravity));
-        world_->getSolverInfo().m_numIterations = 100;
+        world_->getSolverInfo().m_numIterations = sweeps;
         world_->getSolverInfo().m_erp = erp;
         if (dantzig) world_->getSolverInfo().m_minimumSolverBatchSize = 1; // as its demo does
-        for (int32_t i = 0; i < scene.body_count; i++) add(scene.bodies[i]);
+        for (int32_t i = 0; i < scene.body_count; i++) add(scene, i);
         for (int32_t i = 0; i < scene.joint_count; i++) add(scene.joints[i]);
     }
 
@@ -121,8 +181,11 @@ class ImpulseWorld final : public World {
     }
 
   private:
-    void add(const peer_body& def) {
-        btRigidBody::btRigidBodyConstructionInfo info(def.mass, nullptr, &shape_,
+    void add(const peer_scene& scene, int32_t i) {
+        const peer_body& def = scene.bodies[i];
+        shapes_.push_back(std::make_unique<BodyShape>(scene, i));
+        BodyShape& shape = *shapes_.back();
+        btRigidBody::btRigidBodyConstructionInfo info(def.mass, nullptr, shape.get(),
                                                       vector(def.inertia));
         info.m_startWorldTransform =
             btTransform(quaternion(def.start.quaternion), vector(def.start.position));
@@ -131,7 +194,12 @@ class ImpulseWorld final : public World {
         body.setLinearVelocity(vector(def.start.velocity));
         body.setAngularVelocity(vector(def.start.angular));
         body.setActivationState(DISABLE_DEACTIVATION);
-        world_->addRigidBody(&body, 0, 0); // touches nothing
+        body.setFriction(std::sqrt(shape.friction()));
+        if (shape.empty()) {
+            world_->addRigidBody(&body, 0, 0); // touches nothing
+        } else {
+            world_->addRigidBody(&body);
+        }
     }
 
     // A constraint to the world has one body; Bullet takes the point of the world from its start
@@ -140,7 +208,14 @@ class ImpulseWorld final : public World {
         const bool grounded = def.a == PEER_WORLD || def.b == PEER_WORLD;
         const int32_t first = def.a != PEER_WORLD ? def.a : def.b;
         const btVector3 anchor = vector(def.a != PEER_WORLD ? def.anchor_a : def.anchor_b);
-        if (grounded) {
+        const btVector3 axis = vector(def.a != PEER_WORLD ? def.axis_a : def.axis_b);
+        if (peer_joint_is_hinge(&def) && grounded) {
+            joints_.push_back(std::make_unique<btHingeConstraint>(*bodies_[first], anchor, axis));
+        } else if (peer_joint_is_hinge(&def)) {
+            joints_.push_back(std::make_unique<btHingeConstraint>(*bodies_[first], *bodies_[def.b],
+                                                                  anchor, vector(def.anchor_b),
+                                                                  axis, vector(def.axis_b)));
+        } else if (grounded) {
             joints_.push_back(std::make_unique<btPoint2PointConstraint>(*bodies_[first], anchor));
         } else {
             joints_.push_back(std::make_unique<btPoint2PointConstraint>(
@@ -149,12 +224,12 @@ class ImpulseWorld final : public World {
         world_->addConstraint(joints_.back().get(), true);
     }
 
-    btEmptyShape shape_;
+    std::vector<std::unique_ptr<BodyShape>> shapes_; // longer alive than the bodies
     btDantzigSolver dantzig_;
     std::unique_ptr<btConstraintSolver> solver_;
     std::unique_ptr<btDiscreteDynamicsWorld> world_;
     std::vector<std::unique_ptr<btRigidBody>> bodies_;
-    std::vector<std::unique_ptr<btPoint2PointConstraint>> joints_;
+    std::vector<std::unique_ptr<btTypedConstraint>> joints_;
 };
 
 // ---- reduced coordinates -----------------------------------------------------------------------
@@ -242,23 +317,25 @@ class MultiBodyWorld final : public World {
 
 void* create(const void* /*context*/, const peer_scene* scene, int32_t variant, char* message,
              size_t size) {
-    if (peer_scene_has_hinges(scene)) {
-        snprintf(message, size, PEER_SKIP "ball joints only");
+    if (peer_scene_has_bowl(scene)) {
+        snprintf(message, size, PEER_SKIP "bowls");
         return nullptr;
     }
     if (variant == VARIANT_MULTIBODY || variant == VARIANT_MULTIBODY_RK4) {
-        if (peer_scene_is_chain(scene)) {
+        if (peer_scene_is_chain(scene) && !peer_scene_has_hinges(scene) &&
+            scene->shape_count == 0) {
             return new MultiBodyWorld(*scene, variant == VARIANT_MULTIBODY_RK4);
         }
-        snprintf(message, size, PEER_SKIP "not a chain");
+        snprintf(message, size, PEER_SKIP "not a chain of ball joints");
         return nullptr;
     }
     if (variant == VARIANT_DANTZIG && scene->joint_count > DANTZIG_JOINTS_MAX) {
         snprintf(message, size, PEER_SKIP "more than %d joints", DANTZIG_JOINTS_MAX);
         return nullptr;
     }
+    const bool standard = variant == VARIANT_IMPULSE_10 || variant == VARIANT_IMPULSE;
     return new ImpulseWorld(*scene, variant == VARIANT_DANTZIG,
-                            variant == VARIANT_IMPULSE ? 0.2 : 0.8);
+                            variant == VARIANT_IMPULSE_10 ? 10 : 100, standard ? 0.2 : 0.8);
 }
 
 const char* step(void* world) {

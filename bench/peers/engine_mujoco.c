@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SOFT 0 // solref of the constraints: MuJoCo's default
+#define SOFT      0    // solref of constraints and contacts: MuJoCo's default
+#define LOOPS_MAX 2000 // of a tree: beyond, a step takes many seconds
 
 typedef struct mujoco_variant {
     peer_variant text;
@@ -118,6 +119,7 @@ static void destroy(void* memory) {
 // qvel of a free body: v, then w in its axes; of a ball joint: w - w_parent in the axes of the
 // body; of a hinge: the part of that along its axis.
 static void set_velocity(const world* w, int32_t i) {
+    if (peer_body_is_fixed(&w->scene->bodies[i])) return;
     const peer_state* s = &w->scene->bodies[i].start;
     const int32_t parent = w->tree.parent[i], number = w->tree.joint[i];
     mjtNum* qvel = w->data->qvel + w->model->body_dofadr[w->bodies[i]];
@@ -170,9 +172,24 @@ static bool load_or_escape(world* w, int32_t variant, char* message, size_t size
     return load(w, &VARIANTS[variant], message, size);
 }
 
+// MuJoCo takes the larger friction of two geoms; equal ones are as in other engines.
+static bool is_suitable(const peer_scene* scene, bool tree, char* message, size_t size) {
+    bool equal = true;
+    for (int32_t i = 1; i < scene->shape_count; i++) {
+        if (scene->shapes[i].friction != scene->shapes[0].friction) equal = false;
+    }
+    if (!equal) snprintf(message, size, PEER_SKIP "different coefficients of friction");
+    const bool bowl = peer_scene_has_bowl(scene);
+    if (bowl) snprintf(message, size, PEER_SKIP "bowls");
+    const bool loops = tree && scene->joint_count - scene->body_count > LOOPS_MAX;
+    if (loops) snprintf(message, size, PEER_SKIP "more than %d loops", LOOPS_MAX);
+    return equal && !bowl && !loops;
+}
+
 static void* create(const void* context, const peer_scene* scene, int32_t variant, char* message,
                     size_t size) {
     (void)context;
+    if (!is_suitable(scene, VARIANTS[variant].tree, message, size)) return NULL;
     world* w = calloc(1, sizeof(world));
     if (w == NULL) {
         snprintf(message, size, "out of memory");

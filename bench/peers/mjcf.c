@@ -14,6 +14,7 @@
 void mjcf_tree_destroy(mjcf_tree* t) {
     free(t->joint);
     free(t->in_tree);
+    free(t->done);
     *t = (mjcf_tree){0};
 }
 
@@ -22,7 +23,8 @@ static bool allocate(const peer_scene* scene, mjcf_tree* t) {
     int32_t* memory = malloc(5 * n * sizeof(*memory));
     *t = (mjcf_tree){.joint = memory};
     t->in_tree = calloc((size_t)scene->joint_count + 1, sizeof(*t->in_tree));
-    if (memory == NULL || t->in_tree == NULL) {
+    t->done = calloc(n, sizeof(*t->done));
+    if (memory == NULL || t->in_tree == NULL || t->done == NULL) {
         mjcf_tree_destroy(t);
         return false;
     }
@@ -59,16 +61,30 @@ static void reach_chain(const peer_scene* scene, mjcf_tree* t) {
     }
 }
 
-static void reach_all(const peer_scene* scene, mjcf_tree* t) {
+// Reach what hangs on bodies of a level and deeper.
+static void reach_below(const peer_scene* scene, mjcf_tree* t) {
     bool more = true;
-    reach_from(scene, t, PEER_WORLD);
     for (int32_t level = 0; more; level++) {
         more = false;
         for (int32_t i = 0; i < scene->body_count; i++) {
-            if (t->depth[i] != level) continue;
+            if (t->depth[i] != level || t->done[i]) continue;
             reach_from(scene, t, i);
-            more = true;
+            t->done[i] = more = true;
         }
+    }
+}
+
+// Trees on the world and on fixed bodies first; then every body that is left is a free root.
+static void reach_all(const peer_scene* scene, mjcf_tree* t) {
+    for (int32_t i = 0; i < scene->body_count; i++) {
+        if (peer_body_is_fixed(&scene->bodies[i])) t->depth[i] = 0;
+    }
+    reach_from(scene, t, PEER_WORLD);
+    reach_below(scene, t);
+    for (int32_t i = 0; i < scene->body_count; i++) {
+        if (t->depth[i] >= 0) continue;
+        t->depth[i] = 0;
+        reach_below(scene, t);
     }
 }
 
@@ -121,6 +137,22 @@ static void put_joint(FILE* out, const peer_joint* joint, int32_t body) {
     fputs("/>", out);
 }
 
+// Lengths of MJCF are half lengths. Masses are those of the bodies.
+static void put_geom(FILE* out, const peer_shape* shape) {
+    static const char* const TYPES[] = {"box", "sphere", "capsule", "cylinder", "plane"};
+    static const int SIZES[] = {3, 1, 2, 2, 3};
+    double size[3];
+    for (int k = 0; k < 3; k++) size[k] = shape->size[k] / 2;
+    if (shape->kind != PEER_SHAPE_BOX) size[0] = shape->size[0];
+    if (shape->kind == PEER_SHAPE_PLANE) size[0] = size[1] = 0, size[2] = 1; // without end
+    fprintf(out, "<geom type=\"%s\" mass=\"0\" friction=\"%.17g 0 0\"", TYPES[shape->kind],
+            shape->friction);
+    put(out, "size", SIZES[shape->kind], size);
+    put(out, "pos", 3, shape->position);
+    put(out, "quat", 4, shape->quaternion);
+    fputs("/>\n", out);
+}
+
 // Write a body with its pose relative to its parent p: R_p' (x - x_p), R_p' R. The element is not
 // closed.
 static void open_body(FILE* out, const peer_scene* scene, const mjcf_tree* t, int32_t i) {
@@ -140,6 +172,10 @@ static void open_body(FILE* out, const peer_scene* scene, const mjcf_tree* t, in
     put(out, "pos", 3, position);
     put(out, "quat", 4, quaternion);
     fputc('>', out);
+    for (int32_t k = 0; k < scene->shape_count; k++) {
+        if (scene->shapes[k].body == i) put_geom(out, &scene->shapes[k]);
+    }
+    if (peer_body_is_fixed(body)) return;
     if (t->joint[i] < 0) fputs("<freejoint/>", out);
     if (t->joint[i] >= 0) put_joint(out, &scene->joints[t->joint[i]], i);
     fprintf(out, "<inertial pos=\"0 0 0\" mass=\"%.17g\"", body->mass);
@@ -188,6 +224,14 @@ static void put_constraints(FILE* out, const peer_scene* scene, const mjcf_tree*
     }
 }
 
+static void put_exclusions(FILE* out, const peer_scene* scene) {
+    for (int32_t i = 0; i < scene->joint_count; i++) {
+        const peer_joint* joint = &scene->joints[i];
+        if (joint->a == PEER_WORLD || joint->b == PEER_WORLD) continue;
+        fprintf(out, "<exclude body1=\"b%d\" body2=\"b%d\"/>\n", (int)joint->a, (int)joint->b);
+    }
+}
+
 // ---- files -------------------------------------------------------------------------------------
 
 // Kilobytes for the matrices of a step, dense at worst; unused memory is never touched.
@@ -201,11 +245,13 @@ static void put_options(FILE* out, const peer_scene* scene, const mjcf_options* 
             options->integrator);
     fputs(" iterations=\"100\" tolerance=\"1e-10\"", out);
     put(out, "gravity", 3, scene->gravity);
-    fputs("><flag contact=\"disable\"/></option>", out);
+    fprintf(out, "><flag contact=\"%s\"/></option>", scene->shape_count > 0 ? "enable" : "disable");
     fprintf(out, "<size memory=\"%lldK\"/>", memory_size(scene, options));
     if (options->time_constant <= 0) return;
-    fprintf(out, "<default><equality solref=\"%.17g 1\" solimp=\"0.99 0.9999 0.001\"/></default>",
-            options->time_constant);
+    fprintf(out,
+            "<default><equality solref=\"%.17g 1\" solimp=\"0.99 0.9999 0.001\"/>"
+            "<geom solref=\"%.17g 1\" solimp=\"0.99 0.9999 0.001\"/></default>",
+            options->time_constant, options->time_constant);
 }
 
 static void put_model(FILE* out, const peer_scene* scene, const mjcf_tree* t,
@@ -218,7 +264,13 @@ static void put_model(FILE* out, const peer_scene* scene, const mjcf_tree* t,
     }
     fputs("</worldbody><equality>\n", out);
     put_constraints(out, scene, t);
-    fputs("</equality></mujoco>\n", out);
+    fputs("</equality>", out);
+    if (scene->shape_count > 0) {
+        fputs("<contact>\n", out);
+        put_exclusions(out, scene);
+        fputs("</contact>", out);
+    }
+    fputs("</mujoco>\n", out);
 }
 
 // Write the model (body = -1), or the bodies from `body` on, as one file.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a peer_scene as MJCF, the model format of MuJoCo.
 //
-//   tree      bodies are nested along a spanning tree of the joints, breadth first from the world:
-//             reduced coordinates, no gap at the joints of the tree. Joints that close a loop are
+//   tree      bodies are nested along a spanning tree of the joints, breadth first from the world,
+//             or from a free body where no joint leads to it: reduced coordinates, no gap at the joints of the tree. Joints that close a loop are
 //             <equality><connect>
 //   free      all bodies are free, all joints are <equality><connect>
 //
 // A connect joins two points. A hinge is two of them, MJCF_HINGE_ARM apart along its axis; where a
 // scene has parallel hinges only, one is enough to close a loop of the tree, and the rows of the
 // other would be redundant. MuJoCo's XML reader takes 500 levels per file: deeper trees continue in
-// included files.
+// included files. Fixed bodies are part of the world. Bodies that share a joint do not touch.
 #pragma once
 
 #include "bench/peers/peer_scene.h"
@@ -24,17 +24,18 @@ extern "C" {
 typedef struct mjcf_options {
     bool tree;              // false: free bodies
     const char* integrator; // as MJCF names it
-    double time_constant;   // of the constraints (solref) [s]; 0: MuJoCo's defaults
+    double time_constant;   // of constraints and contacts (solref) [s]; 0: MuJoCo's defaults
 } mjcf_options;
 
-/// Spanning tree of a scene. Bodies without a way to the world, and all bodies of a model with free
-/// bodies, have the joint -1.
+/// Spanning tree of a scene. Fixed bodies, the first body of each part without a way to the world,
+/// and all bodies of a model with free bodies have the joint -1.
 typedef struct mjcf_tree {
     int32_t* joint;        // (bodies) joint to the parent, -1 = none: the body is free
     int32_t* parent;       // (bodies) PEER_WORLD = the world
     int32_t* depth;        // (bodies) 0 below the world
     int32_t *first, *next; // (bodies) first child and next sibling, -1 = none
     bool* in_tree;         // (joints) false: the joint is a constraint
+    bool* done;            // (bodies) what hangs on it was found
     bool parallel;         // a tree, and all joints are hinges, parallel in the start pose
 } mjcf_tree;
 

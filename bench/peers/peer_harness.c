@@ -45,32 +45,42 @@ static const char* find_line(const char* text, const char* name) {
     return NULL;
 }
 
-#define POSITIONS "positions"
+#define POSITIONS   "positions"
+#define QUATERNIONS "quaternions"
+
+static void write_numbers(FILE* out, const char* name, int64_t count, const double* values) {
+    fputs(name, out);
+    for (int64_t i = 0; i < count; i++) fprintf(out, " %.17g", values[i]);
+    fputc('\n', out);
+}
 
 void peer_samples_write(const peer_samples* samples, int32_t bodies, FILE* out) {
-    const int64_t numbers = 3 * (int64_t)bodies;
+    const int64_t n = bodies;
     for (int32_t k = 0; k < samples->count; k++) {
-        fputs(POSITIONS, out);
-        for (int64_t i = 0; i < numbers; i++) {
-            fprintf(out, " %.17g", samples->positions[k * numbers + i]);
-        }
-        fputc('\n', out);
+        write_numbers(out, POSITIONS, 3 * n, samples->positions + 3 * k * n);
+        write_numbers(out, QUATERNIONS, 4 * n, samples->quaternions + 4 * k * n);
     }
 }
 
-bool peer_samples_read(const char* text, int32_t bodies, const peer_samples* samples) {
-    const int64_t numbers = 3 * (int64_t)bodies;
-    for (int32_t k = 0; k < samples->count; k++) {
-        text = text != NULL ? find_line(text, POSITIONS) : NULL;
-        for (int64_t i = 0; text != NULL && i < numbers; i++) {
-            char* end = NULL;
-            samples->positions[k * numbers + i] = strtod(text, &end);
-            text = end != text ? end : NULL;
-        }
-        if (text == NULL || *text != '\n') return false;
-        text = next_line(text);
+// Read the next line of a name; returns what follows it, null if it is missing or damaged.
+static const char* read_numbers(const char* text, const char* name, int64_t count, double* values) {
+    text = text != NULL ? find_line(text, name) : NULL;
+    for (int64_t i = 0; text != NULL && i < count; i++) {
+        char* end = NULL;
+        values[i] = strtod(text, &end);
+        text = end != text ? end : NULL;
     }
-    return true;
+    return text != NULL && *text == '\n' ? next_line(text) : NULL;
+}
+
+bool peer_samples_read(const char* text, int32_t bodies, const peer_samples* samples) {
+    const int64_t n = bodies;
+    for (int32_t k = 0; k < samples->count && text != NULL; k++) {
+        text = read_numbers(text, POSITIONS, 3 * n, samples->positions + 3 * k * n);
+        if (samples->quaternions == NULL) continue;
+        text = read_numbers(text, QUATERNIONS, 4 * n, samples->quaternions + 4 * k * n);
+    }
+    return text != NULL; // the lines of the result follow
 }
 
 static bool read_number(const char* text, const char* name, double* value) {
@@ -149,9 +159,10 @@ static int answer(const peer_engine* engine, int32_t variant, const peer_scene* 
                   peer_limits* limits, peer_samples* samples) {
     peer_result result;
     if (samples->count > 0) {
-        const size_t numbers = 3 * (size_t)samples->count * (size_t)scene->body_count;
-        samples->positions = malloc(numbers * sizeof(double));
+        const size_t poses = (size_t)samples->count * (size_t)scene->body_count;
+        samples->positions = malloc(7 * poses * sizeof(double));
         if (samples->positions == NULL) return say(engine, "out of memory", EXIT_NO_MEMORY);
+        samples->quaternions = samples->positions + 3 * poses;
         limits->samples = samples;
     }
     const bool measured = peer_measure(engine, variant, scene, limits, &result);

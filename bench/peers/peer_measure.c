@@ -121,6 +121,8 @@ typedef struct run {
     double* times;      // (steps) of the scene: the fastest of each [s]
     double deadline;    // no step begins later
     double energy_start;
+    int64_t rest_steps;  // of the last PEER_REST seconds; 0 = the run is shorter
+    double* rest_places; // (body_count x 3) positions when they begin
     peer_result* result;
 } run;
 
@@ -129,15 +131,32 @@ static void fail_at(peer_result* result, int64_t step, const char* why) {
     snprintf(result->failure, sizeof(result->failure), "%s", why);
 }
 
-static void keep_positions(const run* r, int64_t step) {
+static void keep_poses(const run* r, int64_t step) {
     const peer_samples* samples = r->limits->samples;
     const int32_t n = r->scene->body_count;
     if (samples == NULL || step % samples->every != 0) return;
     const int64_t k = step / samples->every - 1;
     for (int32_t i = 0; k < samples->count && i < n; i++) {
-        memcpy(samples->positions + 3 * (k * n + i), r->states[i].position,
-               sizeof(r->states[i].position));
+        const peer_state* s = &r->states[i];
+        memcpy(samples->positions + 3 * (k * n + i), s->position, sizeof(s->position));
+        if (samples->quaternions == NULL) continue;
+        memcpy(samples->quaternions + 4 * (k * n + i), s->quaternion, sizeof(s->quaternion));
     }
+}
+
+// Keep the positions at the start of the last PEER_REST seconds, and measure at the end.
+static void judge_rest(run* r, int64_t step) {
+    const int32_t n = r->scene->body_count;
+    const int64_t left = r->scene->steps - step;
+    double way = 0;
+    if (r->rest_steps == 0 || (left != r->rest_steps && left != 0)) return;
+    for (int32_t i = 0; i < n; i++) {
+        double* place = r->rest_places + 3 * (int64_t)i;
+        const mabd_vec3 now = mabd_v3_load(r->states[i].position);
+        way = fmax(way, mabd_v3_norm(mabd_v3_sub(now, mabd_v3_load(place))));
+        if (left > 0) mabd_v3_store(now, place);
+    }
+    if (left == 0) r->result->rest_speed = way / ((double)r->rest_steps * r->scene->h);
 }
 
 // Judge the state after step `step` of the first repeat. Numbers of a failed state are not used.
@@ -159,7 +178,8 @@ static void judge(run* r, const void* world, int64_t step) {
     if (r->engine->own_gap != NULL) {
         result->own_gap = fmax(result->own_gap, r->engine->own_gap(world));
     }
-    keep_positions(r, step);
+    keep_poses(r, step);
+    judge_rest(r, step);
     if (fabs(change) > PEER_EXPLOSION) fail_at(result, step, "exploded");
 }
 
@@ -213,11 +233,18 @@ static void run_repeats(run* r, int32_t variant) {
     }
 }
 
+void peer_samples_clear(const peer_samples* samples, int32_t bodies) {
+    const int64_t poses = samples != NULL ? (int64_t)samples->count * bodies : 0;
+    for (int64_t i = 0; i < 3 * poses; i++) samples->positions[i] = NAN;
+    for (int64_t i = 0; i < 4 * poses && samples->quaternions != NULL; i++) {
+        samples->quaternions[i] = NAN;
+    }
+}
+
 static void run_all(run* r, int32_t variant) {
     const peer_scene* scene = r->scene;
     const peer_samples* samples = r->limits->samples;
-    const int64_t numbers = samples != NULL ? 3 * (int64_t)samples->count * scene->body_count : 0;
-    for (int64_t i = 0; i < numbers; i++) samples->positions[i] = NAN;
+    peer_samples_clear(samples, scene->body_count);
     for (int32_t i = 0; i < scene->body_count; i++) r->states[i] = scene->bodies[i].start;
     r->energy_start = peer_energy(scene, r->states);
     run_repeats(r, variant);
@@ -227,15 +254,21 @@ static void run_all(run* r, int32_t variant) {
 bool peer_measure(const peer_engine* engine, int32_t variant, const peer_scene* scene,
                   const peer_limits* limits, peer_result* result) {
     run r = {.engine = engine, .scene = scene, .limits = limits, .result = result};
+    const int64_t rest = (int64_t)llround(PEER_REST / scene->h);
+    r.rest_steps = rest < scene->steps ? rest : 0;
     *result = (peer_result){.own_gap = engine->own_gap != NULL ? 0 : -1,
                             .energy_scale = peer_energy_scale(scene),
+                            .rest_speed = -1,
                             .apart_step = -1,
                             .failed_step = -1};
     r.states = calloc((size_t)scene->body_count, sizeof(*r.states));
     r.times = calloc((size_t)scene->steps, sizeof(*r.times));
-    const bool ready = r.states != NULL && r.times != NULL && !isnan(result->energy_scale);
+    r.rest_places = calloc(3 * (size_t)scene->body_count, sizeof(*r.rest_places));
+    const bool ready = r.states != NULL && r.times != NULL && r.rest_places != NULL &&
+                       !isnan(result->energy_scale);
     if (ready) run_all(&r, variant);
     free(r.states);
     free(r.times);
+    free(r.rest_places);
     return ready;
 }

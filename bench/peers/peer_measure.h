@@ -11,6 +11,7 @@
 //            nearest anchor in the world (without one: to the centre of all); the energy that is
 //            released if all bodies hang straight down
 //   failed   a number that is not finite, |E - E_0| > 100 scale, or a failure of the engine
+//   rest     largest distance that a body's centre moved in the last PEER_REST seconds, over this time
 //   time     wall clock around the step alone; the fastest of the repeats of each step, which do
 //            the same work, so that other load of the machine counts little; mean over the steps
 //            after PEER_WARM_UP. The first repeat is judged
@@ -24,6 +25,7 @@ extern "C" {
 
 #define PEER_WARM_UP    5   // steps that are not timed, if there are more
 #define PEER_EXPLOSION  100 // energy gone astray, in units of the scale
+#define PEER_REST       0.5 // [s]
 #define PEER_TEXT_BYTES 256
 
 /// A variant of an engine and its settings.
@@ -56,11 +58,12 @@ typedef struct peer_engine {
 
 #define PEER_SKIP "not run: "
 
-/// Positions of the first repeat to be kept.
+/// Poses of the first repeat to be kept; NaN after the end of a run.
 typedef struct peer_samples {
-    int64_t every;     // steps between two of them, >= 1
-    int32_t count;     //
-    double* positions; // (count x bodies x 3) centres of mass [m]; NaN after the end of a run
+    int64_t every;       // steps between two of them, >= 1
+    int32_t count;       //
+    double* positions;   // (count x bodies x 3) centres of mass [m]
+    double* quaternions; // (count x bodies x 4) principal frames; null = not wanted
 } peer_samples;
 
 typedef struct peer_limits {
@@ -71,17 +74,18 @@ typedef struct peer_limits {
 } peer_limits;
 
 typedef struct peer_result {
-    int64_t steps;                 // done in the first repeat
-    double seconds_per_step;       // 0 = none timed
-    double build_seconds;          // of the first create
-    double max_gap;                // [m]
-    double own_gap;                // [m]; negative = not reported
-    double energy_error;           // largest |E - E_0| / scale
-    double energy_end;             // (E - E_0) / scale at the end: > 0 gained
-    double energy_scale;           // [J]
-    int64_t apart_step;            // from 1; -1 = never
-    int64_t failed_step;           // from 1; 0 = before the first one; -1 = none
-    bool stopped;                  // out of time before all steps were done
+    int64_t steps;           // done in the first repeat
+    double seconds_per_step; // 0 = none timed
+    double build_seconds;    // of the first create
+    double max_gap;          // [m]
+    double own_gap;          // [m]; negative = not reported
+    double energy_error;     // largest |E - E_0| / scale
+    double energy_end;       // (E - E_0) / scale at the end: > 0 gained
+    double energy_scale;     // [J]
+    double rest_speed;       // see `rest` [m/s]; negative: the run is not complete or too short
+    int64_t apart_step;      // from 1; -1 = never
+    int64_t failed_step;     // from 1; 0 = before the first one; -1 = none
+    bool stopped;            // out of time before all steps were done
     char failure[PEER_TEXT_BYTES]; // "" = none; PEER_SKIP: scene not supported
 } peer_result;
 
@@ -93,6 +97,8 @@ bool peer_is_apart(const peer_scene* scene, const peer_state* states);
 double peer_energy(const peer_scene* scene, const peer_state* states);
 /// Energy scale [J], as defined in the head of the file; NaN if memory is short.
 double peer_energy_scale(const peer_scene* scene);
+/// Set all wanted samples to NaN; null is allowed.
+void peer_samples_clear(const peer_samples* samples, int32_t bodies);
 /// Run one variant and judge it. False if memory is short.
 bool peer_measure(const peer_engine* engine, int32_t variant, const peer_scene* scene,
                   const peer_limits* limits, peer_result* result);

@@ -10,14 +10,22 @@
 #define LINE_MAX_BYTES 1024
 #define BODY_NUMBERS   17
 #define JOINT_NUMBERS  14
-#define FORMAT         2
+#define SHAPE_NUMBERS  12
+#define FORMAT         3
 #define COUNT_MAX      10000000
 
-bool peer_scene_create(int32_t bodies, int32_t joints, peer_scene* scene) {
-    *scene = (peer_scene){.body_count = bodies, .joint_count = joints};
+static const char* const SHAPES[] = {
+#define X(name, text) text,
+    PEER_SHAPE_LIST(X)
+#undef X
+};
+
+bool peer_scene_create(int32_t bodies, int32_t joints, int32_t shapes, peer_scene* scene) {
+    *scene = (peer_scene){.body_count = bodies, .joint_count = joints, .shape_count = shapes};
     scene->bodies = calloc((size_t)bodies + 1, sizeof(*scene->bodies));
     scene->joints = calloc((size_t)joints + 1, sizeof(*scene->joints));
-    if (scene->bodies != NULL && scene->joints != NULL) return true;
+    scene->shapes = calloc((size_t)shapes + 1, sizeof(*scene->shapes));
+    if (scene->bodies != NULL && scene->joints != NULL && scene->shapes != NULL) return true;
     peer_scene_destroy(scene);
     return false;
 }
@@ -25,6 +33,7 @@ bool peer_scene_create(int32_t bodies, int32_t joints, peer_scene* scene) {
 void peer_scene_destroy(peer_scene* scene) {
     free(scene->bodies);
     free(scene->joints);
+    free(scene->shapes);
     *scene = (peer_scene){0};
 }
 
@@ -57,6 +66,16 @@ void peer_scene_write(const peer_scene* scene, FILE* out) {
         put(out, 3, joint->anchor_b);
         put(out, 3, joint->axis_a);
         put(out, 3, joint->axis_b);
+        fputc('\n', out);
+    }
+    fprintf(out, "shapes %d\n", (int)scene->shape_count);
+    for (int32_t i = 0; i < scene->shape_count; i++) {
+        const peer_shape* shape = &scene->shapes[i];
+        fprintf(out, "%s %d", SHAPES[shape->kind], (int)shape->body);
+        put(out, 3, shape->size);
+        put(out, 3, shape->position);
+        put(out, 4, shape->quaternion);
+        put(out, 1, &shape->friction);
         fputc('\n', out);
     }
 }
@@ -140,6 +159,10 @@ static bool read_head(reader* r, peer_scene* scene) {
     return true;
 }
 
+static bool is_unit(const double* q) {
+    return fabs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1) < 1e-9;
+}
+
 static bool read_body(reader* r, peer_body* body) {
     double n[BODY_NUMBERS];
     if (!next_line(r, "a body") || !read_numbers(r, r->text, BODY_NUMBERS, n)) return false;
@@ -149,11 +172,11 @@ static bool read_body(reader* r, peer_body* body) {
     memcpy(body->start.quaternion, n + 7, sizeof(body->start.quaternion));
     memcpy(body->start.velocity, n + 11, sizeof(body->start.velocity));
     memcpy(body->start.angular, n + 14, sizeof(body->start.angular));
-    if (!(n[0] > 0 && n[1] > 0 && n[2] > 0 && n[3] > 0)) {
-        return fail(r, "mass and moments must be > 0");
+    const bool fixed = n[0] == 0 && n[1] == 0 && n[2] == 0 && n[3] == 0;
+    if (!fixed && !(n[0] > 0 && n[1] > 0 && n[2] > 0 && n[3] > 0)) {
+        return fail(r, "mass and moments must be > 0, or all 0");
     }
-    const double norm = n[7] * n[7] + n[8] * n[8] + n[9] * n[9] + n[10] * n[10];
-    return fabs(norm - 1) < 1e-9 || fail(r, "the quaternion is not of unit length");
+    return is_unit(n + 7) || fail(r, "the quaternion is not of unit length");
 }
 
 // True for an axis of unit length; with `zero` only for three zeros.
@@ -181,7 +204,35 @@ static bool read_joint(reader* r, int32_t bodies, peer_joint* joint) {
            fail(r, "the axes are neither of unit length nor both zero");
 }
 
-// Read bodies and joints after their memory was allocated; the number of joints follows the bodies.
+static bool read_shape(reader* r, int32_t bodies, peer_shape* shape) {
+    double n[SHAPE_NUMBERS];
+    int kind = 0;
+    if (!next_line(r, "a shape")) return false;
+    const size_t length = strcspn(r->text, " \n");
+    while (kind < PEER_SHAPE_COUNT &&
+           (strncmp(r->text, SHAPES[kind], length) != 0 || SHAPES[kind][length] != '\0')) {
+        kind++;
+    }
+    if (kind == PEER_SHAPE_COUNT) return fail(r, "unknown shape");
+    if (!read_numbers(r, r->text + length, SHAPE_NUMBERS, n)) return false;
+    if (n[0] < 0 || n[0] >= bodies || n[0] != floor(n[0])) {
+        return fail(r, "there is no body %g", n[0]);
+    }
+    shape->kind = (peer_shape_kind)kind, shape->body = (int32_t)n[0];
+    memcpy(shape->size, n + 1, sizeof(shape->size));
+    memcpy(shape->position, n + 4, sizeof(shape->position));
+    memcpy(shape->quaternion, n + 7, sizeof(shape->quaternion));
+    shape->friction = n[11];
+    if (!is_unit(shape->quaternion)) return fail(r, "the quaternion is not of unit length");
+    const int sizes[] = {3, 1, 2, 2, 0, 2};
+    for (int k = 0; k < sizes[kind]; k++) {
+        if (!(shape->size[k] > 0)) return fail(r, "sizes must be > 0");
+    }
+    return shape->friction >= 0 || fail(r, "friction must be >= 0");
+}
+
+// Read bodies, joints and shapes after the memory of the bodies was allocated; each number follows
+// what comes before it.
 static bool read_bodies(reader* r, peer_scene* scene) {
     for (int32_t i = 0; i < scene->body_count; i++) {
         if (!read_body(r, &scene->bodies[i])) return false;
@@ -193,6 +244,13 @@ static bool read_bodies(reader* r, peer_scene* scene) {
     for (int32_t i = 0; i < scene->joint_count; i++) {
         if (!read_joint(r, scene->body_count, &scene->joints[i])) return false;
     }
+    if (!read_count(r, "shapes", 0, &scene->shape_count)) return false;
+    free(scene->shapes);
+    scene->shapes = calloc((size_t)scene->shape_count + 1, sizeof(*scene->shapes));
+    if (scene->shapes == NULL) return fail(r, "out of memory");
+    for (int32_t i = 0; i < scene->shape_count; i++) {
+        if (!read_shape(r, scene->body_count, &scene->shapes[i])) return false;
+    }
     return true;
 }
 
@@ -202,7 +260,7 @@ bool peer_scene_read(FILE* in, peer_scene* scene, char* message, size_t size) {
     int32_t bodies = 0;
     *scene = (peer_scene){0};
     if (!read_head(&r, &head) || !read_count(&r, "bodies", 1, &bodies)) return false;
-    if (!peer_scene_create(bodies, 0, scene)) return fail(&r, "out of memory");
+    if (!peer_scene_create(bodies, 0, 0, scene)) return fail(&r, "out of memory");
     memcpy(scene->name, head.name, sizeof(scene->name));
     memcpy(scene->gravity, head.gravity, sizeof(scene->gravity));
     scene->h = head.h, scene->steps = head.steps;
@@ -215,6 +273,17 @@ bool peer_joint_is_hinge(const peer_joint* joint) {
     return !is_axis(joint->axis_a, true);
 }
 
+bool peer_scene_has_bowl(const peer_scene* scene) {
+    for (int32_t i = 0; i < scene->shape_count; i++) {
+        if (scene->shapes[i].kind == PEER_SHAPE_BOWL) return true;
+    }
+    return false;
+}
+
+bool peer_body_is_fixed(const peer_body* body) {
+    return body->mass == 0;
+}
+
 bool peer_scene_has_hinges(const peer_scene* scene) {
     for (int32_t i = 0; i < scene->joint_count; i++) {
         if (peer_joint_is_hinge(&scene->joints[i])) return true;
@@ -225,7 +294,8 @@ bool peer_scene_has_hinges(const peer_scene* scene) {
 bool peer_scene_is_chain(const peer_scene* scene) {
     bool chain = scene->joint_count == scene->body_count;
     for (int32_t i = 0; chain && i < scene->joint_count; i++) {
-        chain = scene->joints[i].b == i && scene->joints[i].a == i - 1; // PEER_WORLD = -1
+        chain = scene->joints[i].b == i && scene->joints[i].a == i - 1 && // PEER_WORLD = -1
+                !peer_body_is_fixed(&scene->bodies[i]);
     }
     return chain;
 }

@@ -573,6 +573,33 @@ MABD_API mabd_pile_def mabd_default_pile_def(void);
 MABD_API mabd_status mabd_generate_pile(mabd_scene* scene, const mabd_pile_def* def,
                                         mabd_error* error);
 
+// ---- mixed pile --------------------------------------------------------------------------------
+
+/// Bodies of four shapes, to be dropped: sphere, capsule, box and cylinder in turn, each turned at
+/// random, on a grid of `columns` x `rows` in as many layers as it takes, apart from one another.
+/// With the size s:
+///   sphere of radius s; capsule of radius s/2, s between its centres; box 1.2 s x s x 0.8 s;
+///   cylinder of radius 0.6 s, 1.4 s long
+/// Place i of the grid has shape i % 4: bodies name/sphere/0, 1, ..., then name/capsule/...,
+/// name/box/... and name/cylinder/....
+typedef struct mabd_pile_mixed_def {
+    const char* name;
+    int32_t count;         // of bodies, >= 1
+    int32_t columns, rows; // along x and y, >= 1
+    mabd_real spacing;     // of the grid [m], >= 2 size
+    mabd_real size;        // [m]
+    uint64_t seed;
+    mabd_material material;
+    mabd_real position[3]; // of the middle of the lowest layer [m]
+    uint32_t cookie;
+} mabd_pile_mixed_def;
+
+/// Return the default pile: 100 bodies of size 0.06 m, 5 x 5 in a layer, 0.15 m apart.
+MABD_API mabd_pile_mixed_def mabd_default_pile_mixed_def(void);
+/// Add a pile to a scene as `def` describes; new bodies get the next indices.
+MABD_API mabd_status mabd_generate_pile_mixed(mabd_scene* scene, const mabd_pile_mixed_def* def,
+                                              mabd_error* error);
+
 // ---- ragdoll -----------------------------------------------------------------------------------
 
 /// Figures of eleven bodies with arms stretched out, on a grid of `columns` x `rows` in as many

@@ -107,6 +107,11 @@ static const mabd_field pile_fields[] = {
 #include "generate/pile.def"
 };
 #undef OWNER
+#define OWNER mabd_pile_mixed_def
+static const mabd_field pile_mixed_fields[] = {
+#include "generate/pile_mixed.def"
+};
+#undef OWNER
 #define OWNER mabd_ragdoll_def
 static const mabd_field ragdoll_fields[] = {
 #include "generate/ragdoll.def"

@@ -85,6 +85,7 @@ typedef struct mabd_generate_field_list {
     X(star, "star")                                                                                \
     X(pulley, "pulley")                                                                            \
     X(pile, "pile")                                                                                \
+    X(pile_mixed, "pile-mixed")                                                                    \
     X(ragdoll, "ragdoll")
 
 enum {

@@ -9,10 +9,7 @@
 //
 //   capsule  L + r      box  sqrt(L^2 + 2 r^2)      cylinder  sqrt(L^2 + r^2)      sphere  L/2 + r
 //
-// so no two pairs touch in any orientation if the spacing is at least twice that. Random rotations
-// are uniform: with u, v, w uniform in [0, 1) the quaternion
-//
-//   (sqrt(1-u) sin 2 pi v, sqrt(1-u) cos 2 pi v, sqrt(u) sin 2 pi w, sqrt(u) cos 2 pi w).
+// so no two pairs touch in any orientation if the spacing is at least twice that.
 
 #include "generate/field_defaults.h"
 #include "generate/tools.h"
@@ -73,22 +70,13 @@ static mabd_status check(const mabd_scene* scene, const mabd_pile_def* def, mabd
     return check_joints(def, error);
 }
 
-static mabd_quat random_rotation(uint64_t* state) {
-    const mabd_real u = mabd_generate_random_real(state);
-    const mabd_real v = 2 * MABD_PI * mabd_generate_random_real(state);
-    const mabd_real w = 2 * MABD_PI * mabd_generate_random_real(state);
-    const mabd_real a = (mabd_real)sqrt(1 - u), b = (mabd_real)sqrt(u);
-    return mabd_q(a * (mabd_real)sin(v), a * (mabd_real)cos(v), b * (mabd_real)sin(w),
-                  b * (mabd_real)cos(w));
-}
-
 static mabd_status add_links(mabd_scene* scene, const mabd_pile_def* def,
                              mabd_generate_body_batch* batch, int32_t* first, mabd_error* error) {
     uint64_t state = def->seed;
     for (int32_t i = 0; i < def->pairs; i++) {
         const mabd_vec3 joint =
             mabd_generate_grid_point(def->position, def->spacing, def->columns, def->rows, i);
-        const mabd_quat rotation = random_rotation(&state);
+        const mabd_quat rotation = mabd_generate_random_rotation(&state);
         const mabd_vec3 along = mabd_generate_link_direction(rotation);
         for (int side = 0; side < 2; side++) {
             const size_t at = 2 * (size_t)i + (size_t)side;

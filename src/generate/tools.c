@@ -176,6 +176,17 @@ mabd_real mabd_generate_random_real(uint64_t* state) {
     return (mabd_real)((double)(mabd_generate_random_bits(state) >> 40) / 16777216.0);
 }
 
+// With u, v, w uniform in [0, 1):
+//   (sqrt(1-u) sin 2 pi v, sqrt(1-u) cos 2 pi v, sqrt(u) sin 2 pi w, sqrt(u) cos 2 pi w)
+mabd_quat mabd_generate_random_rotation(uint64_t* state) {
+    const mabd_real u = mabd_generate_random_real(state);
+    const mabd_real v = 2 * MABD_PI * mabd_generate_random_real(state);
+    const mabd_real w = 2 * MABD_PI * mabd_generate_random_real(state);
+    const mabd_real a = (mabd_real)sqrt(1 - u), b = (mabd_real)sqrt(u);
+    return mabd_q(a * (mabd_real)sin(v), a * (mabd_real)cos(v), b * (mabd_real)sin(w),
+                  b * (mabd_real)cos(w));
+}
+
 // ---- names -------------------------------------------------------------------------------------
 
 const char* mabd_generate_part_name(const char* name, const char* part, char* text) {

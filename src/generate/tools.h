@@ -66,6 +66,9 @@ uint64_t mabd_generate_random_bits(uint64_t* state);
 /// Draw a random number, uniform in [0, 1).
 mabd_real mabd_generate_random_real(uint64_t* state);
 
+/// Draw a random rotation, uniform over all.
+mabd_quat mabd_generate_random_rotation(uint64_t* state);
+
 /// Write "name/part" into text (MABD_PART_NAME) and return it; null if name is null.
 const char* mabd_generate_part_name(const char* name, const char* part, char* text);
 /// Write "name/<part><number>/<tail>", or without "/<tail>" if tail is null, into text

@@ -20,7 +20,8 @@ TestSuite(peers_command, .init = sandbox_enter, .fini = sandbox_leave, .timeout 
 #define ANSWER                                                                                     \
     "echo built; echo steps 3; echo seconds_per_step 0.001; echo build_seconds 0.1\n"              \
     "echo max_gap 0.25; echo own_gap -1; echo energy_error 0.5; echo energy_end -0.5\n"            \
-    "echo energy_scale 2; echo apart_step -1; echo failed_step -1; echo stopped 0\n"               \
+    "echo energy_scale 2; echo rest_speed 0.125; echo apart_step -1; echo failed_step -1; echo "   \
+    "stopped 0\n"                                                                                  \
     "echo 'failure '\n"
 
 // A peer with one variant that does `run` when it is asked to run.
@@ -65,8 +66,8 @@ Test(peers_command, reports_missing_peers_and_runs_the_rest) {
     cr_expect_not_null(strstr(r.err, "mujoco: mabd-peer-mujoco is missing: install mujoco-core"));
     cr_expect_not_null(strstr(r.err, "bullet: mabd-peer-bullet is missing: install libbullet-dev"));
     cr_expect_null(strstr(r.err, "ode: "));
-    cr_expect_not_null(strstr(r.out, "chain-3: 3 bodies, 3 ball joints"));
-    cr_expect_not_null(strstr(r.out, "mabd     balanced"));
+    cr_expect_not_null(strstr(r.out, "chain-3: 3 bodies, 3 joints"));
+    cr_expect_not_null(strstr(r.out, "mabd     affine"));
     cr_expect_not_null(strstr(r.out, "ode      only"));
 }
 
@@ -90,10 +91,10 @@ Test(peers_command, table_has_its_command_versions_and_settings) {
     write_peer("ode", ANSWER);
     command_result r = mabd_call(SMALL "--peers ode --csv -");
     cr_assert(eq(int, r.code, 0), "%s", r.err);
-    const char* lines[] = {"# machine: ", "# version: mabd ", ", ode 7.5\n",
-                           "# command: mabd bench peers --links 3",
-                           "chain-3,3,3,0.01,4,ode,only,3,1,100,2.500e-01,,0.5,-0.5,2,ok,"
-                           "\"such, and such\"\n"};
+    const char* lines[] = {
+        "# machine: ", "# version: mabd ", ", ode 7.5\n", "# command: mabd bench peers --links 3",
+        "chain-3,3,3,0.01,4,ode,only,3,1,100,2.500e-01,,,1.250e-01,0.5,-0.5,2,ok,"
+        "\"such, and such\"\n"};
     for (size_t i = 0; i < COUNT(lines); i++) {
         cr_expect_not_null(strstr(r.out, lines[i]), "lacks: %s\n%s", lines[i], r.out);
     }
@@ -104,7 +105,7 @@ Test(peers_command, a_row_without_numbers_has_all_its_columns) {
     command_result r = mabd_call(SMALL "--peers ode --csv -");
     cr_assert(eq(int, r.code, 0), "%s", r.err);
     const char* row =
-        "chain-3,3,3,0.01,4,ode,only,0,,,,,,,,failed: exit code 5,\"such, and such\"\n";
+        "chain-3,3,3,0.01,4,ode,only,0,,,,,,,,,,failed: exit code 5,\"such, and such\"\n";
     cr_expect_not_null(strstr(r.out, row), "%s", r.out);
     int named = 0, given = 0;
     for (const char* c = strstr(r.out, "\nscene,") + 1; *c != '\n'; c++) named += *c == ',';
@@ -121,6 +122,43 @@ Test(peers_command, peers_are_given_the_scene) {
     json_t* root = command_json(SMALL "--peers ode --h 0.25 --json -");
     cr_expect(eq(str, (char*)outcome_of(root, "ode"), "ok"));
     json_decref(root);
+}
+
+// What touches is simulated from the text of the scene, and overlaps are judged for mabd as well. A
+// formulation that cannot do the scene has its reason and does not make the command fail.
+Test(peers_command, shapes_and_formulations) {
+    json_t* root =
+        command_json("bench peers --scenes stack,grid --sizes 2 --steps 60 --repeat 1 "
+                     "--programs . --peers ode --formulation affine,quaternion --json -");
+    const json_t* results = json_object_get(root, "results");
+    cr_assert(eq(sz, json_array_size(results), 4));
+    const json_t *grid = json_array_get(results, 0), *stack = json_array_get(results, 2),
+                 *refused = json_array_get(results, 3);
+    cr_expect_str_eq(json_string_value(json_object_get(grid, "scene")), "grid-2x2");
+    cr_expect_neq(json_is_null(json_object_get(grid, "overlap")), 0);
+    cr_expect_str_eq(json_string_value(json_object_get(stack, "scene")), "stack-2");
+    cr_expect_str_eq(json_string_value(json_object_get(stack, "variant")), "affine");
+    cr_expect(lt(dbl, number(stack, "overlap"), 1e-4));
+    cr_expect(lt(dbl, number(stack, "rest_speed"), 1e-4));
+    const char* reason = json_string_value(json_object_get(refused, "result"));
+    cr_expect(eq(int, strncmp(reason, "not run: ", 9), 0));
+    cr_expect_not_null(strstr(reason, "contacts"), "%s", reason);
+    json_decref(root);
+}
+
+// The ratio of times is that of the columns.
+Test(peers_command, prints_the_ratios_of_formulations) {
+    const command_result r = mabd_call("bench peers --scenes chain --links 3 --steps 20 --repeat 1 "
+                                       "--programs . --peers ode --formulation affine,redmax");
+    cr_assert(eq(int, r.code, 0), "%s", r.err);
+    double affine = 0, redmax = 0, ratio = 0;
+    sscanf(strstr(r.out, "mabd     affine") + 26, "%lf", &affine);
+    sscanf(strstr(r.out, "mabd     redmax") + 26, "%lf", &redmax);
+    const char* line = strstr(r.out, "redmax takes ");
+    cr_assert_not_null(line, "%s", r.out);
+    sscanf(line, "redmax takes %lf of the time of affine", &ratio);
+    cr_expect(gt(dbl, ratio, 0));
+    cr_expect(lt(dbl, fabs(ratio * affine / redmax - 1), 0.01));
 }
 
 // ---- peers that fail ---------------------------------------------------------------------------
@@ -156,7 +194,8 @@ Test(peers_command, answers_that_are_not_finite_fail) {
 Test(peers_command, a_failure_that_a_peer_reports_is_passed_on) {
     expect_outcome("echo steps 3; echo seconds_per_step 1; echo build_seconds 1\n"
                    "echo max_gap 1; echo own_gap -1; echo energy_error 5; echo energy_end 5\n"
-                   "echo energy_scale 2; echo apart_step 2; echo failed_step 3; echo stopped 0; "
+                   "echo energy_scale 2; echo rest_speed -1; echo apart_step 2; echo failed_step "
+                   "3; echo stopped 0; "
                    "echo failure gone\n",
                    "", "failed at step 3: gone");
 }
@@ -182,6 +221,9 @@ Test(peers_command, refuses_bad_input) {
         {"bench peers --peers ode,", 2, "--peers: unknown name ''"},
         {"bench peers --links 10,x", 2, "--links: expected"},
         {"bench peers --links 1e9", 2, "--links: at most 10000000"},
+        {"bench peers --sizes 0", 2, "--sizes: expected"},
+        {"bench peers --sizes 4000", 2, "--sizes: at most 3000"},
+        {"bench peers --formulation affin", 2, "--formulation: unknown name 'affin'"},
         {"bench peers --limit 0", 2, "--limit"},
         {"bench peers --json - --csv -", 2, "cannot both go to standard output"},
         {"bench peers extra", 2, "extra"},

@@ -68,7 +68,8 @@ Test(work_precision, a_peer_without_all_positions_has_no_position_error) {
         "echo built; echo positions 1 2 3\n"
         "echo steps 3; echo seconds_per_step 0.001; echo build_seconds 0.1\n"
         "echo max_gap 0.25; echo own_gap -1; echo energy_error 0.5; echo energy_end -0.5\n"
-        "echo energy_scale 2; echo apart_step -1; echo failed_step -1; echo stopped 0\n"
+        "echo energy_scale 2; echo rest_speed -1; echo apart_step -1; echo failed_step -1; echo "
+        "stopped 0\n"
         "echo 'failure '\n");
     cr_assert(eq(int, chmod("mabd-peer-mujoco", 0700), 0));
     json_t* root = command_json(SMALL "--programs . --json -");

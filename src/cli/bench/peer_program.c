@@ -112,7 +112,7 @@ bool peer_program_find(peer_program_id id, const char* folder, peer_program_info
 // ---- running -----------------------------------------------------------------------------------
 
 static void fail(peer_result* result, const char* text, const char* more) {
-    *result = (peer_result){.own_gap = -1, .apart_step = -1, .failed_step = 0};
+    *result = (peer_result){.own_gap = -1, .rest_speed = -1, .apart_step = -1, .failed_step = 0};
     // longer texts are cut
     snprintf(result->failure, sizeof(result->failure), "%.80s%s%.160s", text,
              more[0] != '\0' ? ": " : "", more);
@@ -143,8 +143,7 @@ static void judge(const child_result* child, double limit, peer_result* result) 
 // Fill the samples from an answer, with NaN if it has not all of them.
 static void read_samples(const child_result* child, int32_t bodies, const peer_samples* samples) {
     if (child->out != NULL && peer_samples_read(child->out, bodies, samples)) return;
-    const int64_t numbers = 3 * (int64_t)samples->count * bodies;
-    for (int64_t i = 0; i < numbers; i++) samples->positions[i] = NAN;
+    peer_samples_clear(samples, bodies);
 }
 
 void peer_program_run(const peer_program_info* program, int32_t variant, FILE* scene,

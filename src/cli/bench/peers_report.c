@@ -13,7 +13,9 @@
 
 static const char METHOD[] = "wall clock around the step alone, of each step the fastest of the "
                              "repeats, mean after 5 steps; "
-                             "gap by poses after every step; energy in units of the sum of m g d, "
+                             "gap by poses after every step; overlap by the shapes "
+                             "at up to 200 instants; rest: way of the fastest body over the last "
+                             "0.5 s; energy in units of the sum of m g d, "
                              "d from each centre of mass "
                              "to the nearest anchor, of mabd with the elastic energy of its bodies";
 
@@ -78,21 +80,54 @@ static bool begins_scene(const peers_report* r) {
 void peers_report_row(const peers_report* r) {
     const peers_row* row = &r->rows[r->count - 1];
     const peer_result* result = &row->result;
-    char ms[32], gap[32], own[32], energy[32], end[32] = "-", outcome[512];
+    char ms[32], gap[32], own[32], energy[32], overlap[32] = "-", rest[32], end[32] = "-",
+                                               outcome[512];
     if (begins_scene(r)) {
-        fprintf(r->text, "\n%s: %d bodies, %d ball joints, h = %.4g s, %lld steps\n", row->scene,
+        fprintf(r->text, "\n%s: %d bodies, %d joints, h = %.4g s, %lld steps\n", row->scene,
                 (int)row->bodies, (int)row->joints, row->h, (long long)row->steps);
-        fprintf(r->text, "  %-8s %-17s %10s %9s %9s %9s %9s  %s\n", "peer", "variant", "ms/step",
-                "gap [m]", "own gap", "energy", "at end", "result");
+        fprintf(r->text, "  %-8s %-17s %10s %9s %9s %9s %9s %9s %9s  %s\n", "peer", "variant",
+                "ms/step", "gap [m]", "own gap", "overlap", "rest[m/s]", "energy", "at end",
+                "result");
     }
     if (result->steps > 0) snprintf(end, sizeof(end), "%+.2g", result->energy_end);
-    fprintf(r->text, "  %-8s %-17s %10s %9s %9s %9s %9s  %s\n", row->peer, row->variant,
+    if (isfinite(row->overlap)) snprintf(overlap, sizeof(overlap), "%.1e", row->overlap);
+    fprintf(r->text, "  %-8s %-17s %10s %9s %9s %9s %9s %9s %9s  %s\n", row->peer, row->variant,
             number(result, "%.4g", 1e3 * result->seconds_per_step, ms, sizeof(ms)),
             number(result, "%.1e", result->max_gap, gap, sizeof(gap)),
-            number(result, "%.1e", result->own_gap, own, sizeof(own)),
+            number(result, "%.1e", result->own_gap, own, sizeof(own)), overlap,
+            number(result, "%.1e", result->rest_speed, rest, sizeof(rest)),
             number(result, "%.2g", result->energy_error, energy, sizeof(energy)), end,
             peers_report_outcome(row, outcome, sizeof(outcome)));
     fflush(r->text);
+}
+
+// The first row of mabd in the scene of a row; null if there is none that did all steps.
+static const peers_row* first_own(const peers_report* r, int32_t i) {
+    while (i > 0 && strcmp(r->rows[i - 1].scene, r->rows[i].scene) == 0) i--;
+    const peers_row* row = &r->rows[i];
+    const bool complete = row->result.failed_step < 0 && !row->result.stopped;
+    return strcmp(row->peer, "mabd") == 0 && complete ? row : NULL;
+}
+
+void peers_report_ratios(const peers_report* r) {
+    bool headed = false;
+    for (int32_t i = 0; i < r->count; i++) {
+        const peers_row *row = &r->rows[i], *first = first_own(r, i);
+        const peer_result* a = &row->result;
+        if (first == NULL || first == row || strcmp(row->peer, "mabd") != 0) continue;
+        if (a->failed_step >= 0 || a->steps == 0) continue;
+        const peer_result* b = &first->result;
+        if (!headed) fputs("\nformulations of mabd, in this run\n", r->text);
+        headed = true;
+        fprintf(r->text, "  %-16s %s takes %.3g of the time of %s; largest gap %.1e m, %.1e m",
+                row->scene, row->variant, a->seconds_per_step / b->seconds_per_step, first->variant,
+                a->max_gap, b->max_gap);
+        if (isfinite(row->overlap)) {
+            fprintf(r->text, "; deepest overlap %.1e m, %.1e m; rest %.1e m/s, %.1e m/s",
+                    row->overlap, first->overlap, a->rest_speed, b->rest_speed);
+        }
+        fputc('\n', r->text);
+    }
 }
 
 static bool is_first_of_its_kind(const peers_report* r, int32_t i) {
@@ -136,6 +171,8 @@ static json_t* row_json(const peers_row* row) {
     summary_set_real(entry, "build_ms", ran ? 1e3 * r->build_seconds : NAN);
     summary_set_real(entry, "max_gap", ran ? r->max_gap : NAN);
     summary_set_real(entry, "own_gap", ran && r->own_gap >= 0 ? r->own_gap : NAN);
+    summary_set_real(entry, "overlap", row->overlap);
+    summary_set_real(entry, "rest_speed", ran && r->rest_speed >= 0 ? r->rest_speed : NAN);
     summary_set_real(entry, "energy_error", ran ? r->energy_error : NAN);
     summary_set_real(entry, "energy_end", ran ? r->energy_end : NAN);
     summary_set_real(entry, "energy_scale", ran ? r->energy_scale : NAN);
@@ -172,12 +209,16 @@ static void put_versions(const peers_report* r, FILE* out) {
 static void put_numbers(const peers_row* row, FILE* out) {
     const peer_result* r = &row->result;
     if (r->steps == 0) {
-        fputs(",0,,,,,,,,", out); // steps, then seven fields
+        fputs(",0,,,,,,,,,,", out); // steps, then nine fields
         return;
     }
     fprintf(out, ",%lld,%.6g,%.5g,%.3e,", (long long)r->steps, 1e3 * r->seconds_per_step,
             1e3 * r->build_seconds, r->max_gap);
     if (r->own_gap >= 0) fprintf(out, "%.3e", r->own_gap);
+    fputc(',', out);
+    if (isfinite(row->overlap)) fprintf(out, "%.3e", row->overlap);
+    fputc(',', out);
+    if (r->rest_speed >= 0) fprintf(out, "%.3e", r->rest_speed);
     fprintf(out, ",%.4g,%.4g,%.6g,", r->energy_error, r->energy_end, r->energy_scale);
 }
 
@@ -190,7 +231,7 @@ static void fill_csv(const void* report, FILE* out) {
     fprintf(out, "# measured: %s; one thread, %lld repeats, %g s a row\n", METHOD,
             (long long)b->repeats, b->limit);
     fprintf(out, "scene,links,joints,h,steps_asked,peer,variant,steps,ms_per_step,build_ms,max_gap,"
-                 "own_gap,energy_error,energy_end,energy_scale,result,settings");
+                 "own_gap,overlap,rest_speed,energy_error,energy_end,energy_scale,result,settings");
     for (int32_t i = 0; i < b->count; i++) {
         const peers_row* row = &b->rows[i];
         fprintf(out, "\n%s,%d,%d,%g,%lld,%s,%s", row->scene, (int)row->bodies, (int)row->joints,

@@ -14,6 +14,7 @@ typedef struct peers_row {
     char version[64]; //
     char variant[32]; //
     char settings[PEER_TEXT_BYTES];
+    double overlap; // deepest of the kept poses [m]; NaN = nothing touches, or not known
     peer_result result;
 } peers_row;
 
@@ -40,6 +41,8 @@ const char* peers_report_outcome(const peers_row* row, char* text, size_t size);
 void peers_report_head(const peers_report* report);
 /// Print the last row, with the headings of the columns before the first row of a scene.
 void peers_report_row(const peers_report* report);
+/// Print, for each scene, time and gap of each other formulation of mabd over those of the first.
+void peers_report_ratios(const peers_report* report);
 /// Print settings and versions of all engines that ran, and the method of measurement.
 void peers_report_settings(const peers_report* report);
 /// Write the requested files. Returns 0 or an exit code; errors go to standard error.

@@ -11,7 +11,7 @@
 // last joint holds the last body in the world. All hinges are along y, or balls.
 static peer_scene ring(int32_t bodies, bool hinges) {
     peer_scene scene;
-    cr_assert(peer_scene_create(bodies, bodies + 1, &scene));
+    cr_assert(peer_scene_create(bodies, bodies + 1, 0, &scene));
     scene.h = 0.01, scene.steps = 1;
     for (int32_t i = 0; i < bodies; i++) {
         scene.bodies[i] = (peer_body){.mass = 1,

@@ -74,10 +74,12 @@ static void fake_destroy(void* world) {
     free(world);
 }
 
+static int64_t steps = STEPS; // of the scene
+
 static peer_scene one_body(void) {
     peer_scene scene;
-    cr_assert(peer_scene_create(1, 1, &scene));
-    scene.gravity[2] = -G, scene.h = H, scene.steps = STEPS;
+    cr_assert(peer_scene_create(1, 1, 0, &scene));
+    scene.gravity[2] = -G, scene.h = H, scene.steps = steps;
     scene.bodies[0].mass = MASS;
     memcpy(scene.bodies[0].inertia, INERTIA, sizeof(INERTIA));
     scene.bodies[0].start = (peer_state){.position = {D, 0, 0}, .quaternion = {1, 0, 0, 0}};
@@ -161,7 +163,7 @@ Test(peer_measure, an_engine_may_report_its_own_gap_and_energy) {
 
 Test(peer_measure, scale_without_an_anchor_is_about_the_centre_of_all) {
     peer_scene scene;
-    cr_assert(peer_scene_create(2, 0, &scene));
+    cr_assert(peer_scene_create(2, 0, 0, &scene));
     scene.gravity[2] = -G;
     for (int i = 0; i < 2; i++) { // masses 1 and 3 at x = 0 and 4: the centre is at 3
         scene.bodies[i].mass = 1 + 2 * i;
@@ -172,25 +174,43 @@ Test(peer_measure, scale_without_an_anchor_is_about_the_centre_of_all) {
     peer_scene_destroy(&scene);
 }
 
+// ---- rest --------------------------------------------------------------------------------------
+
+// The way over the last half second, over this time: g (T^2 - (T - 0.5)^2) / 2 / 0.5 of a fall.
+Test(peer_measure, rest_is_the_mean_speed_of_the_last_half_second) {
+    const double T = 100 * H, before = T - PEER_REST;
+    steps = 100;
+    const peer_result r = judge(FALL, 2, 100);
+    const double way = G * (T * T - before * before) / 2;
+    cr_expect(epsilon_eq(dbl, r.rest_speed, way / PEER_REST, 1e-12));
+    cr_expect(eq(dbl, judge(GIVE_UP, 1, 100).rest_speed, -1));
+    steps = 40; // too short
+    cr_expect(eq(dbl, judge(FALL, 1, 100).rest_speed, -1));
+}
+
 // ---- positions ---------------------------------------------------------------------------------
 
 Test(peer_measure, keeps_positions_until_the_run_ends) {
-    double positions[3 * 5];
-    const peer_samples wanted = {.every = 3, .count = 5, .positions = positions};
+    double positions[3 * 5], quaternions[4 * 5];
+    const peer_samples wanted = {
+        .every = 3, .count = 5, .positions = positions, .quaternions = quaternions};
     samples = &wanted;
     judge(GIVE_UP, 2, 100); // falls, and gives up at step 7
     for (int k = 0; k < 5; k++) {
         const double t = 3 * (k + 1) * H;
         if (k < 2) cr_expect(epsilon_eq(dbl, positions[3 * k + 2], -G * t * t / 2, 1e-15));
-        if (k >= 2) cr_expect(isnan(positions[3 * k + 2]));
+        if (k < 2) cr_expect(eq(dbl, quaternions[4 * k], 1));
+        if (k >= 2) cr_expect(isnan(positions[3 * k + 2]) && isnan(quaternions[4 * k]));
     }
 }
 
-Test(peer_measure, positions_are_read_as_they_were_written) {
-    double written[12], read[12];
-    for (int i = 0; i < 12; i++) written[i] = i < 9 ? 1.0 / (i + 3) : NAN;
-    const peer_samples out = {.every = 1, .count = 2, .positions = written};
-    const peer_samples in = {.every = 1, .count = 2, .positions = read};
+// Positions in 12 numbers, quaternions in 16.
+Test(peer_measure, poses_are_read_as_they_were_written) {
+    double written[28], read[28];
+    for (int i = 0; i < 28; i++) written[i] = i != 9 && i < 25 ? 1.0 / (i + 3) : NAN;
+    const peer_samples out = {
+        .every = 1, .count = 2, .positions = written, .quaternions = written + 12};
+    const peer_samples in = {.every = 1, .count = 2, .positions = read, .quaternions = read + 12};
     char* text = NULL;
     size_t size = 0;
     FILE* file = open_memstream(&text, &size);
@@ -199,9 +219,14 @@ Test(peer_measure, positions_are_read_as_they_were_written) {
     fputs("steps 1\n", file);
     fclose(file);
     cr_assert(peer_samples_read(text, 2, &in));
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 28; i++) {
         cr_expect(written[i] == read[i] || (isnan(written[i]) && isnan(read[i])), "number %d", i);
     }
+    const peer_samples places = {.every = 1, .count = 2, .positions = read}; // these alone
+    memset(read, 0, sizeof(read));
+    cr_assert(peer_samples_read(text, 2, &places));
+    cr_expect(eq(dbl, read[11], written[11]));
+    cr_expect(eq(dbl, read[12], 0));
     cr_expect(not(peer_samples_read(text, 3, &in)));                             // too few numbers
     cr_expect(not(peer_samples_read("built\npositions 1 2 3 4 5 6\n", 2, &in))); // too few lines
     free(text);

@@ -2,6 +2,7 @@
 // Scenes for other engines: they equal the model, are read back bit for bit after writing, and
 // broken texts are refused with their line.
 #include "bench/peers/peer_measure.h"
+#include "cli/bench/peer_import.c"
 #include "cli/bench/peer_scenes.c"
 #include "support/rig.h"
 
@@ -13,7 +14,7 @@ static peer_scene export_case(bench_peer_kind kind, int32_t size) {
     mabd_model* model = NULL;
     peer_scene scene;
     rig_check(bench_peer_build(&what, &model, &error), &error, "model");
-    rig_check(bench_peer_export(model, 0.01, 7, &scene, &error), &error, "export");
+    rig_check(bench_peer_export_bare(model, 0.01, 7, &scene, &error), &error, "export");
     mabd_model_destroy(model);
     return scene;
 }
@@ -37,8 +38,10 @@ static bool read_text(const char* text, peer_scene* scene, char* message, size_t
 // ---- files -------------------------------------------------------------------------------------
 
 Test(peer_scene, comes_back_bit_for_bit) {
-    const bench_peer_case cases[] = {
-        {BENCH_PEER_CHAIN, 5}, {BENCH_PEER_HEAVY, 4}, {BENCH_PEER_NET, 3}};
+    const bench_peer_case cases[] = {{BENCH_PEER_CHAIN, 5}, {BENCH_PEER_HEAVY, 4},
+                                     {BENCH_PEER_NET, 3},   {BENCH_PEER_GRID, 7},
+                                     {BENCH_PEER_STACK, 3}, {BENCH_PEER_PILE, 9},
+                                     {BENCH_PEER_BOWL, 5},  {BENCH_PEER_RAGDOLLS, 2}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         peer_scene scene = export_case(cases[i].kind, cases[i].size), back;
         char* text = text_of(&scene);
@@ -51,6 +54,15 @@ Test(peer_scene, comes_back_bit_for_bit) {
         cr_expect_arr_eq(back.gravity, scene.gravity, sizeof(scene.gravity));
         cr_expect_arr_eq(back.bodies, scene.bodies, scene.body_count * sizeof(*scene.bodies));
         cr_expect_arr_eq(back.joints, scene.joints, scene.joint_count * sizeof(*scene.joints));
+        cr_expect(eq(int, back.shape_count, scene.shape_count));
+        cr_expect(eq(int, back.shape_count > 0, cases[i].kind >= BENCH_PEER_STACK));
+        for (int32_t k = 0; k < back.shape_count; k++) { // members, for the padding between them
+            const peer_shape *a = &back.shapes[k], *b = &scene.shapes[k];
+            cr_expect(a->kind == b->kind && a->body == b->body && a->friction == b->friction);
+            cr_expect_arr_eq(a->size, b->size, sizeof(a->size));
+            cr_expect_arr_eq(a->position, b->position, sizeof(a->position));
+            cr_expect_arr_eq(a->quaternion, b->quaternion, sizeof(a->quaternion));
+        }
         peer_scene_destroy(&back);
         peer_scene_destroy(&scene);
         free(text);
@@ -58,20 +70,21 @@ Test(peer_scene, comes_back_bit_for_bit) {
 }
 
 Test(peer_scene, refuses_broken_texts_with_their_line) {
-    const char* head = "mabd-peers 2\nname x\ngravity 0 0 -9.81\ntime 0.01 10\n";
+    const char* head = "mabd-peers 3\nname x\ngravity 0 0 -9.81\ntime 0.01 10\n";
     const char* body = "1  1 1 1  0 0 0  1 0 0 0  0 0 0  0 0 0\n";
     const struct {
         const char *text, *message;
     } cases[] = {
         {"", "line 1: expected mabd-peers, found the end"},
         {"mabd-peers 1\n", "line 1: format 1 is not known"},
-        {"mabd-peers 2\nname x\ngravity 0 0\n", "line 3: expected 3 finite numbers, found 2"},
-        {"mabd-peers 2\nname x\ngravity 0 0 nan\n", "line 3: expected 3 finite numbers, found 2"},
-        {"mabd-peers 2\nname x\ngravity 0 0 1\ntime 0 10\n", "line 4: time: expected a step > 0"},
+        {"mabd-peers 3\nname x\ngravity 0 0\n", "line 3: expected 3 finite numbers, found 2"},
+        {"mabd-peers 3\nname x\ngravity 0 0 nan\n", "line 3: expected 3 finite numbers, found 2"},
+        {"mabd-peers 3\nname x\ngravity 0 0 1\ntime 0 10\n", "line 4: time: expected a step > 0"},
         {"@bodies 0\n", "line 5: bodies: expected an integer from 1"},
         {"@bodies 2\n#", "line 7: expected a body, found the end"},
         {"@bodies 1\n1 1 1\n", "line 6: expected 17 finite numbers, found 3"},
         {"@bodies 1\n0  1 1 1  0 0 0  1 0 0 0  0 0 0  0 0 0\n", "line 6: mass and moments"},
+        {"@bodies 1\n1  1 0 1  0 0 0  1 0 0 0  0 0 0  0 0 0\n", "line 6: mass and moments"},
         {"@bodies 1\n1  1 1 1  0 0 0  1 1 0 0  0 0 0  0 0 0\n", "line 6: the quaternion"},
         {"@bodies 1\n#joints 1\n-1 1  0 0 0  0 0 0  0 0 0  0 0 0\n", "line 8: there is no body 1"},
         {"@bodies 1\n#joints 1\n0 0  0 0 0  0 0 0  0 0 0  0 0 0\n",
@@ -230,4 +243,122 @@ Test(peer_scene, model_gives_the_anchors_of_joints) {
     }
     mabd_model_destroy(model);
     mabd_scene_destroy(s);
+}
+
+// ---- import ------------------------------------------------------------------------------------
+
+// A ragdoll twice through the text: bodies, joints and shapes are the same, what touched touches.
+Test(peer_scene, a_model_from_a_scene_is_exported_as_that_scene) {
+    const bench_peer_case cases[] = {
+        {BENCH_PEER_RAGDOLLS, 2}, {BENCH_PEER_PILE, 8}, {BENCH_PEER_GRID, 9}, {BENCH_PEER_BOWL, 4}};
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        peer_scene scene = export_case(cases[c].kind, cases[c].size), back;
+        mabd_error error = {0};
+        mabd_model* model = NULL;
+        rig_check(bench_peer_import(&scene, true, 1e9, &model, &error), &error, "import");
+        rig_check(bench_peer_export(model, scene.h, scene.steps, &back, &error), &error, "export");
+        cr_assert(back.body_count == scene.body_count && back.joint_count == scene.joint_count &&
+                  back.shape_count == scene.shape_count);
+        for (int32_t i = 0; i < scene.body_count; i++) {
+            const peer_body *a = &scene.bodies[i], *b = &back.bodies[i];
+            cr_expect(eq(int, peer_body_is_fixed(a), peer_body_is_fixed(b)));
+            cr_expect(epsilon_eq(dbl, a->mass, b->mass, 1e-12 * a->mass + 1e-300));
+            double sum = 0; // of the moments: their order is free
+            for (int k = 0; k < 3; k++) sum += a->inertia[k] - b->inertia[k];
+            cr_expect(lt(dbl, fabs(sum), 1e-12));
+            for (int k = 0; k < 3; k++) {
+                cr_expect(lt(dbl, fabs(a->start.position[k] - b->start.position[k]), 1e-12));
+            }
+        }
+        for (int32_t i = 0; i < scene.joint_count; i++) {
+            const peer_joint *a = &scene.joints[i], *b = &back.joints[i];
+            cr_expect(a->a == b->a && a->b == b->b);
+            cr_expect(eq(int, peer_joint_is_hinge(a), peer_joint_is_hinge(b)));
+            cr_expect(lt(dbl,
+                         fabs(mabd_v3_norm(mabd_v3_load(a->anchor_b)) -
+                              mabd_v3_norm(mabd_v3_load(b->anchor_b))),
+                         1e-12));
+        }
+        for (int32_t i = 0; i < scene.shape_count; i++) {
+            const peer_shape *a = &scene.shapes[i], *b = &back.shapes[i];
+            cr_expect(a->kind == b->kind && a->body == b->body && a->friction == b->friction);
+            for (int k = 0; k < 3; k++) cr_expect(eq(dbl, a->size[k], b->size[k]));
+        }
+        mabd_model_destroy(model);
+        peer_scene_destroy(&back);
+        peer_scene_destroy(&scene);
+    }
+}
+
+// Boxes of 0.2 m one on the other: lowering box i by i d leaves each d inside the one below.
+Test(peer_scene, overlaps_are_those_of_the_poses) {
+    peer_scene scene = export_case(BENCH_PEER_STACK, 3);
+    mabd_error error = {0};
+    double positions[2 * 4 * 3] = {0}, quaternions[2 * 4 * 4] = {0}, depth = -1;
+    for (int k = 0; k < 8; k++) {
+        const double down = k < 4 ? 0.0 : 0.003;
+        memcpy(positions + 3 * k, scene.bodies[k % 4].start.position, 3 * sizeof(double));
+        memcpy(quaternions + 4 * k, scene.bodies[k % 4].start.quaternion, 4 * sizeof(double));
+        if (k % 4 < 3) positions[3 * k + 2] -= down * (k % 4);
+    }
+    peer_samples samples = {
+        .every = 1, .count = 1, .positions = positions, .quaternions = quaternions};
+    rig_check(bench_peer_overlap(&scene, &samples, &depth, &error), &error, "overlap");
+    cr_expect(lt(dbl, depth, 1e-12));
+    samples.count = 2;
+    rig_check(bench_peer_overlap(&scene, &samples, &depth, &error), &error, "overlap");
+    cr_expect(epsilon_eq(dbl, depth, 0.003, 1e-12));
+    positions[20] = NAN;
+    rig_check(bench_peer_overlap(&scene, &samples, &depth, &error), &error, "overlap");
+    cr_expect(isnan(depth));
+    peer_scene_destroy(&scene);
+}
+
+// Bodies that share a joint overlap by design, whatever became of the joint.
+Test(peer_scene, joined_bodies_do_not_touch) {
+    peer_scene scene = export_case(BENCH_PEER_RAGDOLLS, 1);
+    mabd_error error = {0};
+    const int32_t n = scene.body_count;
+    double *positions = calloc(3 * n, sizeof(double)), *quaternions = calloc(4 * n, sizeof(double)),
+           depth = -1;
+    for (int32_t i = 0; i < n; i++) {
+        memcpy(positions + 3 * i, scene.bodies[i].start.position, 3 * sizeof(double));
+        memcpy(quaternions + 4 * i, scene.bodies[i].start.quaternion, 4 * sizeof(double));
+    }
+    const peer_joint* joint = &scene.joints[0];
+    positions[3 * joint->b] += 0.01; // opens it by 1 cm
+    const peer_samples samples = {
+        .every = 1, .count = 1, .positions = positions, .quaternions = quaternions};
+    rig_check(bench_peer_overlap(&scene, &samples, &depth, &error), &error, "overlap");
+    cr_expect(eq(dbl, depth, 0));
+    free(positions);
+    free(quaternions);
+    peer_scene_destroy(&scene);
+}
+
+Test(peer_scene, refuses_surfaces_that_others_cannot_take) {
+    mabd_error error = {0};
+    const mabd_real size[3] = {0.1, 0.1, 0.1};
+    for (int k = 0; k < 3; k++) {
+        mabd_scene* s = rig_scene(-9.81);
+        mabd_contact_def contact = mabd_default_contact_def();
+        mabd_geom geom = mabd_geom_make(MABD_SHAPE_BOX, size, 1000);
+        mabd_body_def def = mabd_default_body_def();
+        mabd_model* model = NULL;
+        peer_scene scene;
+        contact.enabled = true;
+        rig_check(mabd_scene_set_contact(s, &contact, &error), &error, "contact");
+        if (k == 0) geom.restitution = 0.5;
+        if (k == 1) geom.mask = 2;
+        if (k == 2) def.motion = MABD_MOTION_SCRIPTED;
+        def.geom_count = 1, def.geoms = &geom;
+        rig_add_body(s, &def);
+        rig_check(mabd_model_build(s, NULL, &model, &error), &error, "model");
+        cr_expect(eq(int, bench_peer_export(model, 0.01, 1, &scene, &error), MABD_ERR_ARG), "%d",
+                  k);
+        const char* const reasons[] = {"no rebound", "all bodies touch", "no scripted bodies"};
+        cr_expect_not_null(strstr(error.text, reasons[k]), "%s", error.text);
+        mabd_model_destroy(model);
+        mabd_scene_destroy(s);
+    }
 }

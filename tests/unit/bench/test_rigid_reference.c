@@ -63,7 +63,7 @@ static mabd_vec3 momentum(const peer_body* body, const peer_state* s) {
 
 Test(rigid_reference, free_body_keeps_energy_and_momentum) {
     peer_scene scene;
-    cr_assert(peer_scene_create(1, 0, &scene));
+    cr_assert(peer_scene_create(1, 0, 0, &scene));
     scene.bodies[0] = (peer_body){
         .mass = 2,
         .inertia = {0.01, 0.02, 0.025},

@@ -34,6 +34,8 @@ Test(generate_json, shipped_scenes_load_with_their_parameters) {
         {"net", {{"rows", "3"}, {"columns", "4"}, {"pinned", "corners"}}, 3, 29, 38},
         {"joint-grid", {{0}}, 0, 10000, 19794},
         {"joint-grid", {{"rows", "3"}, {"columns", "4"}, {"fixed", "0"}}, 3, 12, 17},
+        {"pile-mixed", {{0}}, 0, 105, 0},
+        {"pile-mixed", {{"count", "7"}, {"size", "0.1"}}, 2, 12, 0},
         {"tree", {{0}}, 0, 255, 255},
         {"tree", {{"branching", "3"}, {"depth", "4"}}, 2, 40, 40},
         {"ring", {{0}}, 0, 24, 25},

@@ -401,8 +401,9 @@ Test(scene_contact, json_contacts_can_be_turned_off) {
 
 Test(scene_contact, every_generator_of_a_material_passes_its_surface_on) {
     static const char* const types[] = {
-        "chain",        "net",       "tree",     "ring", "four-bar",        "jansen",
-        "scissor-ring", "branching", "backbone", "star", "hoberman-sphere", "joint-grid"};
+        "chain",           "net",          "tree",      "ring",     "four-bar",
+        "jansen",          "scissor-ring", "branching", "backbone", "star",
+        "hoberman-sphere", "joint-grid",   "pile-mixed"};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         char text[200];
         snprintf(text, sizeof text,
