@@ -62,6 +62,7 @@ BEGIN {
     room("quaternion",      7.5, "", "the quaternion formulation")
     room("redmax",          7.5, "", "the redmax formulation")
     room("variational",     7.5, "", "the variational formulation")
+    room("impulse",         7.5, "", "the impulse formulation")
     room("formulation registry", 7.9, "", "the only place that names formulations")
     room("sim",         8, "", "the object behind mabd_sim: knows formulation.h and no formulation")
     room("gradient",    9, "", "tape, losses and optimiser: knows formulation.h and no formulation")
@@ -137,6 +138,7 @@ function room_of(path,    name) {
     sub(/^formulation\/quaternion/, "quaternion", name)
     sub(/^formulation\/redmax/, "redmax", name)
     sub(/^formulation\/variational/, "variational", name)
+    sub(/^formulation\/impulse/, "impulse", name)
     return name
 }
 # The file that an include names, "" if there is none.

@@ -182,6 +182,31 @@ typedef enum mabd_cone {
         MABD_CONE_COUNT
 } mabd_cone;
 
+/// How the rows of joints are solved (impulse).
+#define MABD_IMPULSE_JOINTS_LIST(X)                                                                \
+    X(ITERATIVE, "iterative") /* one after the other, in sweeps */                                 \
+    X(DIRECT, "direct")       /* all of a mechanism at once, by the dual solvers */
+
+typedef enum mabd_impulse_joints {
+#define X(name, text) MABD_IMPULSE_JOINTS_##name,
+    MABD_IMPULSE_JOINTS_LIST(X)
+#undef X
+        MABD_IMPULSE_JOINTS_COUNT
+} mabd_impulse_joints;
+
+/// What takes errors of positions away (impulse).
+#define MABD_CORRECTION_LIST(X)                                                                    \
+    X(SOFT, "soft")           /* rows that give way, then relaxation takes their velocity out */   \
+    X(BAUMGARTE, "baumgarte") /* rigid rows that move by a part of their error */                  \
+    X(NONE, "none")
+
+typedef enum mabd_correction {
+#define X(name, text) MABD_CORRECTION_##name,
+    MABD_CORRECTION_LIST(X)
+#undef X
+        MABD_CORRECTION_COUNT
+} mabd_correction;
+
 /// Orders in which the rows of a component can be eliminated (docs/theory/solvers.md).
 #define MABD_ORDER_LIST(X)                                                                         \
     X(TREE, "tree") /* leaf to root: no fill */                                                    \
@@ -222,6 +247,10 @@ MABD_API const char* mabd_solver_name(mabd_solver value);
 MABD_API const char* mabd_multipliers_name(mabd_multipliers value);
 /// Name of a cone of friction as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_cone_name(mabd_cone value);
+/// Name of a way to solve the rows of joints as on the command line; "unknown" for other values.
+MABD_API const char* mabd_impulse_joints_name(mabd_impulse_joints value);
+/// Name of a correction of positions as on the command line; "unknown" for other values.
+MABD_API const char* mabd_correction_name(mabd_correction value);
 /// Name of an elimination order as `mabd info --plan` prints it; "unknown" for other values.
 MABD_API const char* mabd_order_name(mabd_order value);
 /// Formulation of a name, -1 if no formulation has it. "mabd" is accepted for affine.
@@ -348,6 +377,22 @@ typedef struct mabd_variational_def {
     int32_t cone_sides; // of a pyramid: 4, 6 or 8
 } mabd_variational_def;
 
+/// Fields of mabd_sim_def that only the impulse formulation uses.
+typedef struct mabd_impulse_def {
+    int32_t substeps;    // equal parts of a step; 0 = as many as are stable, never fewer than
+                         // in a step before
+    int32_t sweeps;      // over all rows in each part, >= 0
+    int32_t relaxations; // sweeps after the poses have moved, that end the velocities of
+                         // corrections, >= 0
+    mabd_impulse_joints joints;
+    mabd_correction correction;
+    mabd_real baumgarte;     // part of an error that a substep takes away (correction baumgarte),
+                             // 0 to 1
+    mabd_real slop;          // overlap of contacts that is left alone [m], >= 0
+    mabd_real contact_hertz; // of soft contacts, at most a quarter per substep [1/s], > 0
+    mabd_real joint_hertz;   // of soft joints, at most a quarter per substep [1/s], > 0
+} mabd_impulse_def;
+
 /// How to simulate. Start from mabd_default_sim_def(). mabd_sim_create refuses, by name, a field
 /// that the chosen formulation does not use and that differs from mabd_default_sim_def() followed
 /// by mabd_sim_def_apply_preset() of `preset`.
@@ -369,6 +414,7 @@ typedef struct mabd_sim_def {
     mabd_quaternion_def quaternion;
     mabd_redmax_def redmax;
     mabd_variational_def variational;
+    mabd_impulse_def impulse;
     uint32_t cookie; // set by mabd_default_sim_def
 } mabd_sim_def;
 
@@ -380,8 +426,9 @@ MABD_API mabd_sim_def mabd_default_sim_def(void);
 /// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50;
 /// quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by trbdf2, Newton auto,
 /// Baumgarte 1; redmax: Newton tolerance 1e-8, 1e-8, 1e-11, energy guard 1e-4, Baumgarte 0.5;
-/// variational: substeps 0, Newton auto, cone circular. max_iterations becomes 0. Other fields stay
-/// as they are; an unknown preset changes nothing.
+/// variational: substeps 0, Newton auto, cone circular; impulse: substeps 2, 4, 0, sweeps 1, 1, 10,
+/// joints iterative, iterative, direct. max_iterations becomes 0. Other fields stay as they are; an
+/// unknown preset changes nothing.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
 // ---- plan: cost of a simulation before it is created -------------------------------------------
@@ -516,9 +563,16 @@ typedef struct mabd_variational_step_info {
     int32_t restarts;           // times that such an iteration began again from a cold start
 } mabd_variational_step_info;
 
+/// Fields of mabd_step_info of the impulse formulation.
+typedef struct mabd_impulse_step_info {
+    mabd_real impulse_change; // largest change of an impulse in the last sweep, relative to the
+                              // largest impulse; above 1e-3 the step has not converged
+    int32_t colors;           // of joints and contacts: rows of a color are independent
+} mabd_impulse_step_info;
+
 /// Report of one step.
 typedef struct mabd_step_info {
-    int32_t iterations;         // linear solves over all parts of the step
+    int32_t iterations;         // linear solves over all parts of the step (impulse: sweeps)
     int32_t retries;            // times that the rest of the step was halved
     int32_t substeps;           // parts that the step was taken in, 1 = not divided
     int32_t line_searches;      // line searches over contacts and axes
@@ -537,6 +591,7 @@ typedef struct mabd_step_info {
     mabd_quaternion_step_info quaternion;   // zero in other formulations
     mabd_redmax_step_info redmax;           // zero in other formulations
     mabd_variational_step_info variational; // zero in other formulations
+    mabd_impulse_step_info impulse;         // zero in other formulations
 } mabd_step_info;
 
 /// Advance by h. `info` and `error` may be null. On failure the state is that before the step and

@@ -87,6 +87,17 @@ static int32_t clamp_int(int64_t n) {
     return n > INT32_MAX ? INT32_MAX : (int32_t)n;
 }
 
+// Set the fields of the impulse formulation that are given.
+static void set_impulse(const run_options* o, mabd_impulse_def* own) {
+    if (o->sweeps_given) own->sweeps = clamp_int(o->sweeps);
+    if (o->relaxations_given) own->relaxations = clamp_int(o->relaxations);
+    if (o->joints >= 0) own->joints = (mabd_impulse_joints)o->joints;
+    if (o->correction >= 0) own->correction = (mabd_correction)o->correction;
+    if (o->slop_given) own->slop = (mabd_real)o->slop;
+    if (o->contact_hertz_given) own->contact_hertz = (mabd_real)o->contact_hertz;
+    if (o->joint_hertz_given) own->joint_hertz = (mabd_real)o->joint_hertz;
+}
+
 mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     mabd_sim_def def = mabd_default_sim_def();
     double suggested = mabd_model_suggested_h(loaded->model);
@@ -100,12 +111,14 @@ mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     if (o->friction_updates_given) def.affine.friction_updates = (int32_t)o->friction_updates;
     def.affine.orbit = o->orbit == 0;
     const bool redmax = def.formulation == MABD_FORMULATION_REDMAX;
+    const bool impulse = def.formulation == MABD_FORMULATION_IMPULSE;
     if (o->newton_tolerance_given) {
         mabd_real* own = redmax ? &def.redmax.newton_tolerance : &def.quaternion.newton_tolerance;
         *own = (mabd_real)o->newton_tolerance;
     }
     if (o->baumgarte_given) {
         mabd_real* own = redmax ? &def.redmax.baumgarte : &def.quaternion.baumgarte;
+        if (impulse) own = &def.impulse.baumgarte;
         *own = (mabd_real)o->baumgarte;
     }
     def.redmax.coordinates = (mabd_coordinates)o->coordinates;
@@ -114,12 +127,16 @@ mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     if (o->bdf2_start != MABD_INTEGRATOR_AUTO) {
         def.quaternion.bdf2_start = (mabd_integrator)o->bdf2_start;
     }
+    set_impulse(o, &def.impulse);
     def.redmax.contacts = (mabd_contact_problem)o->contacts;
     def.quaternion.redundancy = (mabd_redundancy)o->redundancy;
     def.quaternion.solver = (mabd_solver)o->solver;
     def.quaternion.multipliers = (mabd_multipliers)o->multipliers;
     set_newton(&def, (mabd_newton)o->newton);
-    if (o->substeps_given) def.variational.substeps = clamp_int(o->substeps);
+    if (o->substeps_given) {
+        int32_t* own = impulse ? &def.impulse.substeps : &def.variational.substeps;
+        *own = clamp_int(o->substeps);
+    }
     if (o->cone_sides_given) def.variational.cone_sides = clamp_int(o->cone_sides);
     def.variational.cone = (mabd_cone)o->cone;
     def.h = (mabd_real)(o->h_given ? o->h : suggested > 0 ? suggested : DEFAULT_H);

@@ -20,6 +20,8 @@ static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
 static const char* const CONTACT_PROBLEMS[] = {MABD_CONTACT_PROBLEM_LIST(X) NULL};
 static const char* const COORDINATES[] = {MABD_COORDINATES_LIST(X) NULL};
 static const char* const BAUMGARTE_LEVELS[] = {MABD_BAUMGARTE_LIST(X) NULL};
+static const char* const IMPULSE_JOINTS[] = {MABD_IMPULSE_JOINTS_LIST(X) NULL};
+static const char* const CORRECTIONS[] = {MABD_CORRECTION_LIST(X) NULL};
 static const char* const REDUNDANCIES[] = {MABD_REDUNDANCY_LIST(X) NULL};
 static const char* const SOLVERS[] = {MABD_SOLVER_LIST(X) NULL};
 static const char* const MULTIPLIERS[] = {MABD_MULTIPLIERS_LIST(X) NULL};
@@ -27,7 +29,7 @@ static const char* const NEWTONS[] = {MABD_NEWTON_LIST(X) NULL};
 static const char* const CONES[] = {MABD_CONE_LIST(X) NULL};
 #undef X
 
-#define OPTIONS_MAX 48
+#define OPTIONS_MAX 56
 
 // List the options of all such commands; *memory gets the text of --memory-limit. Returns their
 // number.
@@ -51,9 +53,11 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
         option_real("energy-guard", "E", OPTION_NOT_NEGATIVE, &o->energy_guard,
                     &o->energy_guard_given,
                     "energy that a step may gain, relative (redmax; 0 = off, default 1e-4)"),
-        option_real("baumgarte", "A", OPTION_NOT_NEGATIVE, &o->baumgarte, &o->baumgarte_given,
-                    "part of the row errors that a step takes away, 0 to 1 (quaternion with "
-                    "semi-implicit, default 1; redmax with maximal, default 0.5)"),
+        option_real(
+            "baumgarte", "A", OPTION_NOT_NEGATIVE, &o->baumgarte, &o->baumgarte_given,
+            "part of the row errors that a step takes away, 0 to 1 (quaternion with "
+            "semi-implicit, default 1; redmax with maximal, default 0.5), or a substep (impulse "
+            "with correction baumgarte, default 0.2)"),
         option_choice("baumgarte-level", BAUMGARTE_LEVELS, &o->baumgarte_level,
                       "where it acts (redmax with maximal; default velocity)"),
         option_choice("coordinates", COORDINATES, &o->coordinates,
@@ -76,11 +80,28 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
             "matrix of the Newton iteration: exact, symmetric (quaternion; default exact), exact, "
             "frozen (variational; default by the joints)"),
         option_integer("substeps", "N", OPTION_NOT_NEGATIVE, 0, &o->substeps, &o->substeps_given,
-                       "equal parts of every step (variational; default 0 = as its forces need)"),
+                       "equal parts of every step, 0 = as its forces need (variational, default 0; "
+                       "impulse, default: the preset's)"),
         option_choice("cone", CONES, &o->cone,
                       "cone of friction: circular, pyramid (variational; default circular)"),
         option_integer("cone-sides", "N", OPTION_POSITIVE, 0, &o->cone_sides, &o->cone_sides_given,
                        "sides of a pyramid: 4, 6, 8 (variational; default 4)"),
+        option_integer("sweeps", "N", OPTION_NOT_NEGATIVE, 0, &o->sweeps, &o->sweeps_given,
+                       "over all rows in a substep (impulse; default: the preset's)"),
+        option_integer("relaxations", "N", OPTION_NOT_NEGATIVE, 0, &o->relaxations,
+                       &o->relaxations_given,
+                       "sweeps that end the velocities of corrections (impulse; default 1)"),
+        option_choice("joints", IMPULSE_JOINTS, &o->joints,
+                      "rows of joints: in sweeps, or all at once (impulse; default: the preset's)"),
+        option_choice("correction", CORRECTIONS, &o->correction,
+                      "of errors of positions: soft rows, rigid rows, or none (impulse; default "
+                      "soft)"),
+        option_real("slop", "M", OPTION_NOT_NEGATIVE, &o->slop, &o->slop_given,
+                    "overlap of contacts that is left alone [m] (impulse; default 5e-4)"),
+        option_real("contact-hertz", "F", OPTION_POSITIVE, &o->contact_hertz,
+                    &o->contact_hertz_given, "of soft contacts [1/s] (impulse; default 30)"),
+        option_real("joint-hertz", "F", OPTION_POSITIVE, &o->joint_hertz, &o->joint_hertz_given,
+                    "of soft joints [1/s] (impulse; default 60)"),
         option_choice("preset", PRESETS, &o->preset, "tolerances (default balanced)"),
         option_choice("dual", DUALS, &o->dual, "solver of branches and cycles (default auto)"),
         option_real("gap-tolerance", "M", OPTION_POSITIVE, &o->gap_tolerance,
@@ -176,6 +197,7 @@ bool run_options_read(const run_command* command, int argc, char** argv, run_opt
     const char* memory = NULL;
     *options = (run_options){.every = 1, .checkpoint_every = 1000, .threads = system_processors()};
     options->preset = MABD_PRESET_BALANCED;
+    options->joints = options->correction = -1;
     options->formulation = command->formulation;
     options->name = command->name;
     if (!parse(command, argc, argv, options, &memory, exit_code)) return false;

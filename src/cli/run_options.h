@@ -27,6 +27,10 @@ typedef struct run_options {
     int contacts, redundancy, solver, multipliers, newton; // values of the enums of sim.h
     int cone;                                              // mabd_cone
     int64_t substeps, cone_sides;
+    int64_t sweeps, relaxations;
+    int joints, correction; // of the impulse formulation, -1 = not given
+    double slop, contact_hertz, joint_hertz;
+    bool sweeps_given, relaxations_given, slop_given, contact_hertz_given, joint_hertz_given;
     int64_t steps, every, checkpoint_every, threads;
     bool time_given, steps_given, h_given, gap_tolerance_given, contact_tolerance_given,
         friction_updates_given, newton_tolerance_given, energy_guard_given, baumgarte_given,

@@ -68,6 +68,9 @@ static void add_own(run_stats* stats, const mabd_step_info* info) {
     stats->guarded += info->redmax.guarded;
     stats->barrier_iterations += info->variational.barrier_iterations;
     stats->restarts += info->variational.restarts;
+    stats->impulse_change_max =
+        fmax(stats->impulse_change_max, (double)info->impulse.impulse_change);
+    if (info->impulse.colors > stats->colors_max) stats->colors_max = info->impulse.colors;
 }
 
 static void add_contacts(run_stats* stats, const mabd_step_info* info) {

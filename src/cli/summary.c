@@ -59,6 +59,32 @@ void summary_set_memory(json_t* object, const char* key, const size_t* bytes) {
     json_object_set_new(object, key, parts);
 }
 
+static mabd_real baumgarte_of(const mabd_sim_def* def) {
+    switch (def->formulation) {
+    case MABD_FORMULATION_REDMAX:
+        return def->redmax.baumgarte;
+    case MABD_FORMULATION_IMPULSE:
+        return def->impulse.baumgarte;
+    default:
+        return def->quaternion.baumgarte;
+    }
+}
+
+static int32_t substeps_of(const mabd_sim_def* def) {
+    const bool impulse = def->formulation == MABD_FORMULATION_IMPULSE;
+    return impulse ? def->impulse.substeps : def->variational.substeps;
+}
+
+static void add_impulse(json_t* root, const mabd_impulse_def* own) {
+    set_integer(root, "sweeps", own->sweeps);
+    set_integer(root, "relaxations", own->relaxations);
+    summary_set_text(root, "impulse_joints", mabd_impulse_joints_name(own->joints));
+    summary_set_text(root, "correction", mabd_correction_name(own->correction));
+    summary_set_real(root, "slop", own->slop);
+    summary_set_real(root, "contact_hertz", own->contact_hertz);
+    summary_set_real(root, "joint_hertz", own->joint_hertz);
+}
+
 static void add_setup(json_t* root, const summary_source* s) {
     const mabd_model_info* info = &s->loaded->info;
     mabd_sim_def def = mabd_sim_get_def(s->sim);
@@ -83,9 +109,7 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_real(root, "newton_tolerance",
                      def.formulation == MABD_FORMULATION_REDMAX ? def.redmax.newton_tolerance
                                                                 : def.quaternion.newton_tolerance);
-    summary_set_real(root, "baumgarte",
-                     def.formulation == MABD_FORMULATION_REDMAX ? def.redmax.baumgarte
-                                                                : def.quaternion.baumgarte);
+    summary_set_real(root, "baumgarte", baumgarte_of(&def));
     summary_set_text(root, "baumgarte_level",
                      mabd_baumgarte_level_name(def.redmax.baumgarte_level));
     summary_set_text(root, "coordinates", mabd_coordinates_name(def.redmax.coordinates));
@@ -99,9 +123,10 @@ static void add_setup(json_t* root, const summary_source* s) {
                      mabd_newton_name(def.formulation == MABD_FORMULATION_VARIATIONAL
                                           ? def.variational.newton
                                           : def.quaternion.newton));
-    set_integer(root, "substeps", def.variational.substeps);
+    set_integer(root, "substeps", substeps_of(&def));
     summary_set_text(root, "cone", mabd_cone_name(def.variational.cone));
     set_integer(root, "cone_sides", def.variational.cone_sides);
+    add_impulse(root, &def.impulse);
     set_integer(root, "threads", def.threads);
     set_integer(root, "bodies", info->bodies);
     set_integer(root, "dynamic_bodies", info->dynamic_bodies);
@@ -162,6 +187,10 @@ static void add_own(json_t* root, const summary_source* s) {
     case MABD_FORMULATION_VARIATIONAL:
         set_integer(own, "barrier_iterations", stats->barrier_iterations);
         set_integer(own, "restarts", stats->restarts);
+        break;
+    case MABD_FORMULATION_IMPULSE:
+        summary_set_real(own, "impulse_change", stats->impulse_change_max);
+        set_integer(own, "colors", stats->colors_max);
         break;
     default:
         break;

@@ -3,6 +3,7 @@
 
 #include "formulation/affine/affine_sim.h"
 #include "formulation/formulation.h"
+#include "formulation/impulse/impulse_sim.h"
 #include "formulation/quaternion/quaternion_sim.h"
 #include "formulation/redmax/redmax_sim.h"
 #include "formulation/variational/variational_sim.h"
@@ -12,6 +13,7 @@ static const mabd_formulation_ops* const formulations[MABD_FORMULATION_COUNT] = 
     [MABD_FORMULATION_QUATERNION] = &mabd_formulation_quaternion,
     [MABD_FORMULATION_REDMAX] = &mabd_formulation_redmax,
     [MABD_FORMULATION_VARIATIONAL] = &mabd_formulation_variational,
+    [MABD_FORMULATION_IMPULSE] = &mabd_formulation_impulse,
 };
 
 const mabd_formulation_ops* mabd_formulation_ops_of(mabd_formulation formulation) {

@@ -16,6 +16,8 @@ static const char* const duals[] = {MABD_DUAL_LIST(X)};
 static const char* const contact_problems[] = {MABD_CONTACT_PROBLEM_LIST(X)};
 static const char* const coordinates[] = {MABD_COORDINATES_LIST(X)};
 static const char* const baumgarte_levels[] = {MABD_BAUMGARTE_LIST(X)};
+static const char* const impulse_joints[] = {MABD_IMPULSE_JOINTS_LIST(X)};
+static const char* const corrections[] = {MABD_CORRECTION_LIST(X)};
 static const char* const redundancies[] = {MABD_REDUNDANCY_LIST(X)};
 static const char* const solvers[] = {MABD_SOLVER_LIST(X)};
 static const char* const multipliers[] = {MABD_MULTIPLIERS_LIST(X)};
@@ -68,6 +70,12 @@ const char* mabd_coordinates_name(mabd_coordinates value) {
 }
 const char* mabd_baumgarte_level_name(mabd_baumgarte_level value) {
     return name_of(baumgarte_levels, MABD_BAUMGARTE_COUNT, value);
+}
+const char* mabd_impulse_joints_name(mabd_impulse_joints value) {
+    return name_of(impulse_joints, MABD_IMPULSE_JOINTS_COUNT, value);
+}
+const char* mabd_correction_name(mabd_correction value) {
+    return name_of(corrections, MABD_CORRECTION_COUNT, value);
 }
 const char* mabd_redundancy_name(mabd_redundancy value) {
     return name_of(redundancies, MABD_REDUNDANCY_COUNT, value);

@@ -435,7 +435,7 @@ Test(cli, usage_errors_are_2) {
     expect_message("bench net-of-lies", 2, "unknown topic");
     expect_message("bench chain --links 10,x", 2, "--links");
     expect_message("bench chain --joint free", 2, "free");
-    expect_message("run @chain.json --formulation impulse --steps 1", 2, "impulse");
+    expect_message("run @chain.json --formulation impulses --steps 1", 2, "impulses");
 }
 
 Test(cli, help_and_version_are_0) {
@@ -503,11 +503,11 @@ Test(cli, info_prints_the_matrix_of_formulations) {
     cr_expect(eq(int, json_boolean_value(json_object_get(can, "contacts")), 1));
     cr_expect(eq(int, json_boolean_value(json_object_get(can, "gradient")), 0));
     cr_expect(
-        eq(int, json_boolean_value(json_object_get(json_object_get(all, "impulse"), "built")), 0));
+        eq(int, json_boolean_value(json_object_get(json_object_get(all, "impulse"), "built")), 1));
     cr_expect(eq(sz, json_array_size(json_object_get(affine, "stages")), 8));
     json_decref(root);
     expect_message("info @chain.json --formulations", 2, "not both");
-    expect_message("info @chain.json --formulation impulse", 2, "impulse");
+    expect_message("info @chain.json --formulation impulses", 2, "impulses");
 }
 
 // The bytes that info prints are those of a run with one thread: one byte less is refused.

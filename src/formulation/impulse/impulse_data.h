@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data of a simulation in the impulse formulation [SI].
+//
+// A step is divided into equal parts, substeps. In each one the rows of joints, axes and contacts
+// are linear in the velocities V = (v_a, w_a, v_b, w_b) of their two bodies, all in world axes:
+//
+//   J V = f . (v_b - v_a) + ta . w_a + tb . w_b         l: impulse of the row, +l J' on the bodies
+//
+// The rigid rows of a joint, its rigid servos, and springs, dampers, servos with gains and
+// armatures of its axes are one block (rows.c); an axis with stops, a limited drive or friction is
+// one row with its force law (axes.c).
+//
+// Order of the sweeps: joints are sorted by color (topology/color.h; bodies that do not move by
+// forces are no neighbors), within a color ball joints first. The part of key k are the joints
+// first[k] .. first[k + 1] - 1:
+//
+//   key   0       1        2       3       ...   62       63       64
+//         balls   others   balls   others        balls    others   all that found no color, in
+//         of color 0       of color 1            of color 31       the order of the model
+//
+// Rows of one color are independent: any order gives the same bits. Those of key 64 are not.
+#pragma once
+
+#include "base/pool.h"
+#include "base/warnings.h"
+#include "mabd/sim.h"
+#include "math/sym3.h"
+#include "rigid/axis_row.h"
+#include "rigid/books.h"
+#include "rigid/inputs.h"
+#include "topology/color.h"
+
+/// Names of the timed stages.
+#define MABD_IMPULSE_STAGE_LIST(X)                                                                 \
+    X(STEP, "step") /* everything but the stages below */                                          \
+    X(ROWS, "rows")                                                                                \
+    X(SWEEP, "sweep")
+
+typedef enum mabd_impulse_stage {
+#define X(name, text) MABD_IMPULSE_##name,
+    MABD_IMPULSE_STAGE_LIST(X)
+#undef X
+        MABD_IMPULSE_STAGE_COUNT
+} mabd_impulse_stage;
+
+/// Keys of the order of the sweeps, and of those that are independent.
+#define MABD_IMPULSE_KEYS (2 * MABD_COLOR_MOST + 1)
+
+/// Most rows of a block: three points, three springs, three dampers.
+#define MABD_IMPULSE_MAX_ROWS 9
+
+/// What a row of a block beyond the rigid ones does.
+typedef enum mabd_impulse_kind {
+    MABD_IMPULSE_SERVO, // holds the coordinate of a control
+    MABD_IMPULSE_LINE,  // spring, damper, servo with gains, armature on the coordinate
+    MABD_IMPULSE_TURN,  // damper and armature on a component of the relative angular velocity
+} mabd_impulse_kind;
+
+/// Row of a block beyond the rigid ones.
+typedef struct mabd_impulse_control {
+    mabd_impulse_kind kind;
+    int32_t control; // of the row set
+} mabd_impulse_control;
+
+/// A body in the sweeps: one cache line.
+typedef struct mabd_impulse_line {
+    mabd_real v[3], w[3];   // velocity of the centre, angular velocity; world
+    mabd_real inverse_mass; // [1/kg], 0: it does not move by forces
+    mabd_real moves;        // 1, or 0: it does not move by forces
+} mabd_impulse_line;
+
+/// Angular velocities of a body in a substep, principal frame (forces.c).
+typedef struct mabd_impulse_spin {
+    mabd_vec3 start; // at its start
+    mabd_vec3 end;   // with loads and without impulses
+    mabd_vec3 mean;  // with which the body turns without impulses
+} mabd_impulse_spin;
+
+/// Row J of the file head.
+typedef struct mabd_impulse_row {
+    mabd_vec3 f, ta, tb;
+} mabd_impulse_row;
+
+/// Anchors of a ball joint from the centres of its bodies, world [m].
+typedef struct mabd_impulse_arms {
+    mabd_vec3 a, b;
+} mabd_impulse_arms;
+
+/// A joint with at least one body that moves by forces.
+typedef struct mabd_impulse_joint {
+    int32_t a, b;     // bodies, body_count = world
+    int32_t joint;    // in the model
+    int32_t row;      // first of its block in lambda, bias, hold
+    int32_t jacobian; // first of its rows in J, -1 = three point rows: arms instead
+    int32_t block;    // its first real in L
+    int32_t axis;     // first of its rows in `axes`
+    int32_t width;    // rows of its block
+    int32_t axis_count;
+    bool firm;   // has rows of axes: its rigid rows do not give way
+    bool locked; // its last three rigid rows lock the rotation
+} mabd_impulse_joint;
+
+/// A row with the force law of an axis.
+typedef struct mabd_impulse_axis {
+    int32_t a, b;
+    int32_t joint, control; // in the model, in its row set
+    mabd_impulse_row J;
+    mabd_real K;            // J M^-1 J'
+    mabd_real shift;        // J g: part of the rate of the coordinate besides J V (forces.c)
+    mabd_axis_law law;      // of the displacement h (J V + J g) in the substep
+    mabd_real lower, upper; // of the stops from the coordinate at the start of the substep
+    mabd_real moved;        // displacement in the substep
+} mabd_impulse_axis;
+
+/// How rows give way: dl = mass K^-1 (-(J V + b)) - leak l, b = rate C.
+typedef struct mabd_impulse_soft {
+    mabd_real rate; // [1/s]
+    mabd_real mass, leak;
+} mabd_impulse_soft;
+
+typedef struct mabd_impulse_sim {
+    const mabd_model* model;
+    const mabd_model_start* start; // (bodies) of the run
+    mabd_sim_def def;              // resolved
+    mabd_warnings warnings;
+    mabd_pool* pool;
+    mabd_allocator allocator;
+    void* memory;
+    size_t memory_size, state_bytes;
+    double times[MABD_IMPULSE_STAGE_COUNT];
+
+    int32_t joint_count, row_count, jacobian_count, axis_count, block_reals;
+    int32_t colors;                       // of joints
+    int32_t first[MABD_IMPULSE_KEYS + 1]; // in `joints`
+    mabd_impulse_joint* joints;           // by key
+    int32_t* joint_place;                 // (joints of the model) in `joints`, -1 = none
+    int32_t* body_script;                 // (bodies + 1) -1 = none
+    int32_t* body_force;                  // (bodies + 1) first force of a body
+
+    // state
+    mabd_impulse_line* lines; // (bodies + 1)
+    mabd_quat* q;             // (bodies + 1) rotations of the principal frames
+    mabd_vec3* c;             // (bodies + 1) centres of mass, world [m]
+    mabd_real* x;             // (coordinates x 2) controlled coordinates of joints and their rates
+    mabd_real* lambda;        // (rows) impulses of the last substep [N s], [N m s]
+    mabd_real* axis_impulse;  // (axes) likewise
+    mabd_real part;           // length of the last substep [s], 0 = none
+    mabd_rigid_inputs inputs;
+    mabd_rigid_books books;
+    mabd_real time; // [s] of the state
+
+    // state before the step
+    mabd_impulse_line* last_lines;
+    mabd_quat* last_q;
+    mabd_vec3* last_c;
+    mabd_real *last_x, *last_lambda, *last_axis_impulse, last_part;
+
+    // workspace
+    mabd_real h;               // of a substep [s]
+    mabd_real from;            // time at the start of the substep [s]
+    mabd_impulse_soft soft;    // of joints
+    mabd_rigid_pose* poses;    // (bodies + 1) at the start of the substep
+    mabd_sym3* inertia;        // (bodies + 1) inverse, world [1/(kg m^2)]
+    mabd_impulse_spin* spin;   // (bodies + 1)
+    mabd_vec3* shift;          // (bodies + 1) g: rate of turning besides w, world (forces.c)
+    mabd_rigid_wrench* load;   // (bodies + 1)
+    mabd_impulse_arms* arms;   // (joints)
+    mabd_impulse_row* J;       // (jacobians)
+    mabd_real* L;              // (block reals) factors of the blocks
+    mabd_real *bias, *hold;    // (rows) rates that a row is to end: in sweeps, in relaxations
+    mabd_real* give;           // (rows) rate by impulse of rows of axes, 0 = rigid
+    mabd_impulse_axis* axes;   // (axes) by joint
+    mabd_real* axis_work;      // (coordinates) work through the controls in the step [J]
+    mabd_real change, largest; // of impulses in the last sweep
+    int32_t sweep;             // number of the sweep in the step
+} mabd_impulse_sim;

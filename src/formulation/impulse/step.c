@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time step of the impulse formulation: substeps, each
+//
+//   loads       V with forces and without impulses (forces.c)
+//   rows        of joints (rows.c) and axes (axes.c) at the current pose
+//   warm start  the impulses of the last substep
+//   sweeps      impulses that end the rates of the rows, errors included (sweep.c)
+//   move        poses by V
+//   relax       sweeps without errors: V loses the velocities of corrections
+
+#include "formulation/impulse/impulse_sim.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "formulation/impulse/impulse_limits.h"
+#include "rigid/measure.h"
+
+#include <math.h>
+#include <string.h>
+
+mabd_impulse_soft mabd_impulse_soft_row(const mabd_impulse_def* def, mabd_real hertz,
+                                        mabd_real damping, mabd_real h) {
+    mabd_impulse_soft soft = {0, 1, 0};
+    if (def->correction == MABD_CORRECTION_BAUMGARTE) soft.rate = def->baumgarte / h;
+    if (def->correction != MABD_CORRECTION_SOFT) return soft;
+    const mabd_real most = MABD_IMPULSE_HERTZ_MAX / h;
+    const mabd_real om = 2 * MABD_PI * (hertz < most ? hertz : most);
+    const mabd_real a1 = 2 * damping + h * om, a2 = h * om * a1;
+    soft.rate = om / a1, soft.mass = a2 / (1 + a2), soft.leak = 1 / (1 + a2);
+    return soft;
+}
+
+// Add the works of axes and rigid servos in the substep.
+static void add_axis_works(mabd_impulse_sim* sim) {
+    const mabd_model* m = sim->model;
+    for (int32_t i = 0; i < sim->axis_count; i++) {
+        const mabd_impulse_axis* axis = &sim->axes[i];
+        const int32_t k = m->joints[axis->joint].coordinate + axis->control;
+        sim->axis_work[k] += sim->axis_impulse[i] / sim->h * axis->moved;
+    }
+    for (int32_t i = 0; i < sim->joint_count; i++) {
+        const mabd_impulse_joint* j = &sim->joints[i];
+        if (!j->firm) continue;
+        const mabd_model_joint* joint = &m->joints[j->joint];
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        mabd_impulse_control more[MABD_IMPULSE_MAX_ROWS];
+        const int32_t count = mabd_impulse_block_controls(set, more);
+        for (int32_t k = 0, row = j->row + set->rigid_count; k < count; k++, row++) {
+            if (more[k].kind != MABD_IMPULSE_SERVO) continue;
+            sim->axis_work[joint->coordinate + more[k].control] -=
+                sim->lambda[row] * sim->hold[row];
+        }
+    }
+}
+
+static void do_substep(mabd_impulse_sim* sim) {
+    const mabd_impulse_def* def = &sim->def.impulse;
+    double clock = mabd_clock();
+    mabd_impulse_add_loads(sim);
+    mabd_impulse_set_rows(sim);
+    mabd_impulse_set_axes(sim);
+    mabd_impulse_warm_start(sim, sim->part > 0 ? sim->h / sim->part : 0);
+    sim->part = sim->h;
+    sim->times[MABD_IMPULSE_ROWS] += mabd_clock() - clock, clock = mabd_clock();
+    for (int32_t k = 0; k < def->sweeps; k++) mabd_impulse_sweep(sim, false);
+    sim->times[MABD_IMPULSE_SWEEP] += mabd_clock() - clock;
+    mabd_impulse_move(sim);
+    mabd_impulse_move_axes(sim);
+    clock = mabd_clock();
+    for (int32_t k = 0; k < def->relaxations; k++) mabd_impulse_sweep(sim, true);
+    sim->times[MABD_IMPULSE_SWEEP] += mabd_clock() - clock;
+    mabd_impulse_turn_velocities(sim);
+    mabd_impulse_set_poses(sim, sim->from + sim->h);
+    mabd_impulse_read_coordinates(sim);
+    add_axis_works(sim);
+}
+
+// ---- the step ----------------------------------------------------------------------------------
+
+// First body whose state is not finite, -1 = none.
+static int32_t find_lost_body(const mabd_impulse_sim* sim) {
+    for (int32_t i = 0; i < sim->model->body_count; i++) {
+        const mabd_impulse_line* line = &sim->lines[i];
+        const mabd_vec3 v = mabd_v3_load(line->v), w = mabd_v3_load(line->w);
+        const mabd_real sum =
+            mabd_v3_dot(v, v) + mabd_v3_dot(w, w) + mabd_v3_dot(sim->c[i], sim->c[i]);
+        if (!isfinite(sum + sim->q[i].w)) return i;
+    }
+    return -1;
+}
+
+static void report(const mabd_impulse_sim* sim, mabd_step_info* info) {
+    const mabd_impulse_def* def = &sim->def.impulse;
+    const int32_t parts = (int32_t)floor(sim->def.h / sim->h + (mabd_real)0.5);
+    info->substeps = parts;
+    info->iterations = parts * (def->sweeps + def->relaxations);
+    info->impulse.colors = sim->colors;
+    info->impulse.impulse_change = sim->largest > 0 ? sim->change / sim->largest : 0;
+    info->converged = !(info->impulse.impulse_change > MABD_IMPULSE_CONVERGED);
+    for (int32_t i = 0; i < sim->model->joint_count; i++) {
+        const mabd_model_joint* joint = &sim->model->joints[i];
+        const mabd_joint_view view = mabd_impulse_view(sim, joint);
+        mabd_rigid_keep_error(&view, &sim->model->row_sets[joint->row_set], i, &info->gap,
+                              &info->angle_error, &info->worst_joint);
+    }
+}
+
+static mabd_status advance(mabd_impulse_sim* sim, mabd_real time, mabd_error* error) {
+    const mabd_impulse_def* def = &sim->def.impulse;
+    const int32_t parts = def->substeps;
+    char label[160];
+    sim->h = sim->def.h / (mabd_real)parts;
+    sim->soft = mabd_impulse_soft_row(def, def->joint_hertz, MABD_IMPULSE_JOINT_DAMPING, sim->h);
+    sim->sweep = 0;
+    for (int32_t k = 0; k < parts; k++) {
+        sim->from = time + (mabd_real)k * sim->h;
+        do_substep(sim);
+    }
+    const int32_t lost = find_lost_body(sim);
+    if (lost < 0) return MABD_OK;
+    mabd_model_body_label(sim->model, lost, label, sizeof label);
+    return mabd_fail_at(error, MABD_ERR_DIVERGED, lost, -1, time,
+                        "the motion is not finite at %s (t = %g s)", label, (double)time);
+}
+
+mabd_status mabd_impulse_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error) {
+    mabd_impulse_sim* sim = self;
+    mabd_step_info local;
+    const double inside = sim->times[MABD_IMPULSE_ROWS] + sim->times[MABD_IMPULSE_SWEEP];
+    const double clock = mabd_clock();
+    if (!info) info = &local;
+    memset(info, 0, sizeof *info);
+    info->worst_joint = -1;
+    sim->time = time;
+    mabd_impulse_keep(sim);
+    memset(sim->axis_work, 0, (size_t)sim->model->coordinate_count * sizeof *sim->axis_work);
+    const mabd_status status = advance(sim, time, error);
+    if (status != MABD_OK) {
+        mabd_impulse_undo(sim);
+        return status;
+    }
+    sim->time = time + sim->def.h;
+    report(sim, info);
+    mabd_impulse_book_step(sim, time);
+    mabd_rigid_inputs_keep(&sim->inputs);
+    sim->times[MABD_IMPULSE_STEP] += mabd_clock() - clock + inside - sim->times[MABD_IMPULSE_ROWS] -
+                                     sim->times[MABD_IMPULSE_SWEEP];
+    return MABD_OK;
+}
