@@ -47,7 +47,7 @@ static void push(const mabd_variational_sim* sim, const mabd_model_joint* j,
 }
 
 static void add_joint(const mabd_variational_solve* s, const mabd_rigid_pose* poses,
-                      const mabd_real* all_x, mabd_real time, int32_t joint) {
+                      const mabd_real* all_x, mabd_real time, int32_t joint, mabd_real share) {
     const mabd_variational_sim* sim = s->sim;
     const mabd_model_joint* j = &sim->model->joints[joint];
     const mabd_row_set* set = mabd_variational_set(sim, joint);
@@ -66,7 +66,9 @@ static void add_joint(const mabd_variational_solve* s, const mabd_rigid_pose* po
             if (c->rigid || !(c->stiffness > 0)) continue;
             const mabd_rigid_row J = mabd_rigid_row_jacobian(&at, &set->control_row[r]);
             const mabd_real target = c->gain > 0 ? sim->input[j->coordinate + r] : 0;
-            push(sim, j, &J, c->offset + c->gain * target - c->stiffness * x[r]);
+            const mabd_real force = c->offset + c->gain * target - c->stiffness * x[r];
+            sim->mean_force[j->coordinate + r] += share / sim->def.h * force;
+            push(sim, j, &J, force);
         }
     }
     for (int32_t r = 0; r < set->motor_count; r++) {
@@ -78,7 +80,8 @@ static void add_joint(const mabd_variational_solve* s, const mabd_rigid_pose* po
 }
 
 void mabd_variational_find_forces(const mabd_variational_solve* s, const mabd_rigid_pose* poses,
-                                  const mabd_real* x, mabd_real time, const mabd_rigid_twist* u) {
+                                  const mabd_real* x, mabd_real time, const mabd_rigid_twist* u,
+                                  mabd_real share) {
     mabd_variational_sim* sim = s->sim;
     const mabd_variational_island* island = s->island;
     const mabd_rigid_moment at = {s->time, time, s->h};
@@ -88,7 +91,7 @@ void mabd_variational_find_forces(const mabd_variational_solve* s, const mabd_ri
                                                sim->body_force[body], poses[body].R, &at);
     }
     for (int32_t i = 0; i < island->joint_count; i++) {
-        add_joint(s, poses, x, time, island->joints[i]);
+        add_joint(s, poses, x, time, island->joints[i], share);
     }
     for (int32_t i = 0; i < island->spring_count; i++) {
         const mabd_model_spring* own = &sim->model->springs[sim->springs[island->spring_first + i]];

@@ -234,6 +234,10 @@ static void lay_out_work(mabd_variational_sim* sim, mabd_arena* arena) {
     TAKE(x1, coordinates);
     TAKE(stability, bodies);
     TAKE(velocity, bodies + 1);
+    TAKE(last_velocity, bodies + 1);
+    TAKE(share, rows);
+    TAKE(last_share, rows);
+    TAKE(mean_force, coordinates);
 }
 
 static size_t lay_out(mabd_variational_sim* sim, mabd_arena* arena) {

@@ -48,14 +48,14 @@ static void place_scripts(const mabd_variational_solve* s, mabd_rigid_pose* pose
 }
 
 static void take_forces(const mabd_variational_solve* s, mabd_rigid_pose* poses, const mabd_real* x,
-                        mabd_real time) {
+                        mabd_real time, mabd_real share) {
     mabd_variational_sim* sim = s->sim;
     place_scripts(s, poses, time);
     for (int32_t i = 0; i < s->island->body_count; i++) {
         const int32_t body = s->island->bodies[i];
         sim->twist[body] = sim->next[body].node;
     }
-    mabd_variational_find_forces(s, poses, x, time, sim->twist);
+    mabd_variational_find_forces(s, poses, x, time, sim->twist, share);
 }
 
 // Part of h in which drag acts after the start: half, all of it if that is not stable.
@@ -106,7 +106,7 @@ static void start_substep(const mabd_variational_solve* s, mabd_real share) {
         }
     }
     mabd_variational_set_inputs(s, s->time);
-    take_forces(s, sim->from, sim->x0, s->time);
+    take_forces(s, sim->from, sim->x0, s->time, share);
     start_bodies(s, share);
     mabd_variational_set_inputs(s, s->time + s->h);
     mabd_variational_start_rows(s);
@@ -117,7 +117,6 @@ static void start_substep(const mabd_variational_solve* s, mabd_real share) {
 static void end_body(const mabd_variational_solve* s, int32_t body) {
     mabd_variational_sim* sim = s->sim;
     const mabd_variational_motion* motion = &sim->motion[body];
-    const mabd_model_class* c = mabd_variational_class(sim, body);
     mabd_variational_body* next = &sim->next[body];
     const mabd_vec3 air = mabd_v3_sub(motion->V.v, motion->wind);
     const mabd_vec3 L = mabd_v3_add(motion->in.t, motion->given.t);
@@ -126,13 +125,24 @@ static void end_body(const mabd_variational_solve* s, int32_t body) {
     next->q = mabd_variational_rotate(next->q, motion->V.w, s->h);
     next->c = sim->to[body].c;
     next->v = motion->V.v, next->w = motion->V.w;
-    // velocity at the node, of second order: half the forces and impulses of this node lie ahead
-    mabd_rigid_wrench half;
-    half.f = mabd_v3_axpy(s->h / 2, sim->load[body].f, next->P);
-    half.f = mabd_v3_axpy((mabd_real)0.5, motion->given.f, half.f);
-    half.t = mabd_v3_axpy(s->h / 2, sim->load[body].t, next->L);
-    half.t = mabd_v3_axpy((mabd_real)0.5, motion->given.t, half.t);
-    next->node = mabd_rigid_accelerate(c, half);
+}
+
+// Velocities at the node, of second order, for dampers of springs: momenta there, a share of the
+// last forces that lie ahead, and half the impulses of the rows, which those of the last node stand
+// for.
+static void estimate_nodes(const mabd_variational_solve* s, mabd_real share) {
+    mabd_variational_sim* sim = s->sim;
+    for (int32_t i = 0; sim->damped_springs && i < s->island->body_count; i++) {
+        const int32_t body = s->island->bodies[i];
+        const mabd_variational_motion* motion = &sim->motion[body];
+        mabd_variational_body* next = &sim->next[body];
+        mabd_rigid_wrench half;
+        half.f = mabd_v3_axpy(share, sim->load[body].f, next->P);
+        half.f = mabd_v3_axpy((mabd_real)0.5, motion->given.f, half.f);
+        half.t = mabd_v3_axpy(share, sim->load[body].t, next->L);
+        half.t = mabd_v3_axpy((mabd_real)0.5, motion->given.t, half.t);
+        next->node = mabd_rigid_accelerate(mabd_variational_class(sim, body), half);
+    }
 }
 
 // Add s times the row of a joint at the end to the momenta.
@@ -177,7 +187,9 @@ static void end_joint(const mabd_variational_solve* s, int32_t joint) {
         const mabd_rigid_row J = own->kind == MABD_VARIATIONAL_RATE
                                      ? mabd_variational_turn_row(&view, set->control_row[r].axis)
                                      : mabd_rigid_row_jacobian(&at, &set->control_row[r]);
-        push_row(s, j, &J, -s->h / 2 * own->damping * axis->rate);
+        const mabd_real late = -s->h / 2 * own->damping * axis->rate;
+        push_row(s, j, &J, late);
+        sim->mean_lambda[row] += late / sim->def.h;
     }
 }
 
@@ -186,18 +198,24 @@ static void end_substep(const mabd_variational_solve* s) {
     const mabd_real end = s->time + s->h;
     for (int32_t i = 0; i < s->island->body_count; i++) end_body(s, s->island->bodies[i]);
     for (int32_t i = 0; i < s->island->joint_count; i++) end_joint(s, s->island->joints[i]);
-    if (is_literal(sim)) return;
-    take_forces(s, sim->to, sim->x1, end);
     const mabd_vec3 wind = mabd_rigid_wind(sim->model, s->time, s->h, end);
     for (int32_t i = 0; i < s->island->body_count; i++) {
         const int32_t body = s->island->bodies[i];
         const mabd_model_class* c = mabd_variational_class(sim, body);
         mabd_variational_body* next = &sim->next[body];
         const mabd_real late = (s->h - drag_share(s, c)) * c->material.drag;
-        next->P = mabd_v3_axpy(s->h / 2, sim->load[body].f, next->P);
-        next->L = mabd_v3_axpy(s->h / 2, sim->load[body].t, next->L);
         next->P = mabd_v3_axpy(-late, mabd_v3_sub(next->v, wind), next->P);
     }
+    const mabd_real share = is_literal(sim) ? 0 : s->h / 2;
+    estimate_nodes(s, is_literal(sim) ? s->h : share);
+    take_forces(s, sim->to, sim->x1, end, share);
+    for (int32_t i = 0; i < s->island->body_count; i++) {
+        const int32_t body = s->island->bodies[i];
+        mabd_variational_body* next = &sim->next[body];
+        next->P = mabd_v3_axpy(share, sim->load[body].f, next->P);
+        next->L = mabd_v3_axpy(share, sim->load[body].t, next->L);
+    }
+    estimate_nodes(s, 0);
 }
 
 // ---- the step of an island ---------------------------------------------------------------------
@@ -230,6 +248,7 @@ static void rewind_island(const mabd_variational_solve* s) {
         for (int32_t r = 0; r < set->control_count; r++) {
             const int32_t k = sim->model->joints[joint].coordinate + r;
             sim->next_axis[k] = sim->axis[k];
+            sim->mean_force[k] = 0;
         }
         for (int32_t r = 0; first >= 0 && r < set->rigid_count + set->control_count; r++) {
             sim->next_lambda[first + r] = sim->lambda[first + r];
@@ -322,11 +341,12 @@ static mabd_status report_failure(const mabd_variational_sim* sim, const mabd_va
                         "%s %s (t = %g s)", r->reason, label, (double)sim->time);
 }
 
+// The state after the step becomes that of the simulation; that before it stays in `next` until the
+// next step, for the books.
 static void commit(mabd_variational_sim* sim) {
     mabd_variational_body* body = sim->now;
     mabd_variational_axis* axis = sim->axis;
     mabd_real* lambda = sim->lambda;
-    mabd_variational_book_step(sim);
     sim->now = sim->next, sim->next = body;
     sim->axis = sim->next_axis, sim->next_axis = axis;
     sim->lambda = sim->next_lambda, sim->next_lambda = lambda;
@@ -334,6 +354,7 @@ static void commit(mabd_variational_sim* sim) {
     sim->begun = true;
     sim->velocity_known = false;
     sim->time += sim->def.h;
+    mabd_variational_book_step(sim);
     mabd_rigid_inputs_keep(&sim->inputs);
 }
 
@@ -346,6 +367,7 @@ mabd_status mabd_variational_step(void* self, mabd_real time, mabd_step_info* in
     memset(info, 0, sizeof *info);
     info->converged = true, info->worst_joint = -1;
     sim->time = time;
+    mabd_variational_begin_books(sim);
     mabd_pool_run(sim->model->spring_count > 0 ? NULL : sim->pool, sim->island_count, step_island,
                   sim);
     double factor = 0, solve = 0;

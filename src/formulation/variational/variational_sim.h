@@ -22,7 +22,9 @@ void mabd_variational_memory(const mabd_variational_sim* sim, size_t* bytes);
 /// Advance by def.h: entry step of the table (step.c).
 mabd_status mabd_variational_step(void* self, mabd_real time, mabd_step_info* info,
                                   mabd_error* error);
-/// Book the step from `now` at sim->time to `next`, before its inputs are kept (works.c).
+/// Keep what the books need of the state before a step (works.c).
+void mabd_variational_begin_books(mabd_variational_sim* sim);
+/// Book the step from `next` to `now` at sim->time, before its inputs are kept (works.c).
 void mabd_variational_book_step(mabd_variational_sim* sim);
 
 /// Return to the start state (state.c).

@@ -39,9 +39,10 @@ mabd_rigid_row mabd_variational_turn_row(const mabd_joint_view* view, int k);
 void mabd_variational_set_inputs(const mabd_variational_solve* s, mabd_real time);
 /// Write the forces that depend on poses and time to sim->load for the bodies of an island: poses
 /// (bodies + 1), coordinates x, a time of the substep, sim->input at that time. u (bodies + 1):
-/// velocities, for dampers of springs.
+/// velocities, for dampers of springs. share [s]: for which they act, for means over the step.
 void mabd_variational_find_forces(const mabd_variational_solve* s, const mabd_rigid_pose* poses,
-                                  const mabd_real* x, mabd_real time, const mabd_rigid_twist* u);
+                                  const mabd_real* x, mabd_real time, const mabd_rigid_twist* u,
+                                  mabd_real share);
 
 // ---- the symmetric matrix (symmetric.c) --------------------------------------------------------
 

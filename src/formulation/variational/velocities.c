@@ -91,6 +91,7 @@ static void find_island(mabd_variational_sim* sim, mabd_variational_island* isla
         if (slot < 0) continue;
         const int32_t first = sim->plan->slot_row[slot];
         for (int32_t r = first; r < first + sim->plan->slot_width[slot]; r++) {
+            sim->share[r] = sim->b[r];
             const int32_t sides[2] = {j->a, j->b};
             for (int k = 0; k < 2; k++) {
                 if (!mabd_variational_moves(sim, sides[k])) continue;
@@ -115,6 +116,7 @@ const mabd_rigid_twist* mabd_variational_velocities(const mabd_variational_sim* 
         sim->to[i].R = mabd_q_matrix(now->q), sim->to[i].c = now->c;
         sim->velocity[i] = mabd_rigid_accelerate(mabd_variational_class(sim, i), momentum);
     }
+    memset(sim->share, 0, (size_t)sim->plan->row_count * sizeof *sim->share);
     for (int32_t k = 0; k < sim->island_count; k++) find_island(sim, &sim->islands[k]);
     sim->velocity_known = true;
     return sim->velocity;
