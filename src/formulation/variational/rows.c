@@ -69,9 +69,8 @@ void mabd_variational_read_axes(const mabd_variational_sim* sim, const mabd_rigi
 
 // ---- at the start ------------------------------------------------------------------------------
 
-// G M^-1 G' of a row of a joint.
-static mabd_real own_compliance(const mabd_variational_sim* sim, int32_t joint,
-                                const mabd_rigid_row* G) {
+mabd_real mabd_variational_own_compliance(const mabd_variational_sim* sim, int32_t joint,
+                                          const mabd_rigid_row* G) {
     const mabd_model_joint* j = &sim->model->joints[joint];
     mabd_real sum = 0;
     if (mabd_variational_moves(sim, j->a)) {
@@ -117,7 +116,7 @@ static void start_control(const mabd_variational_solve* s, int32_t joint,
     if (mabd_variational_is_damped_turn(set, r)) {
         row->kind = MABD_VARIATIONAL_RATE;
         row->G = mabd_variational_turn_row(view, set->control_row[r].axis);
-        row->own = own_compliance(sim, joint, &row->G);
+        row->own = mabd_variational_own_compliance(sim, joint, &row->G);
     }
     if (!c->rigid) take_linear(s, c, &sim->next_axis[k], row);
 }
@@ -142,7 +141,7 @@ static void start_joint(const mabd_variational_solve* s, int32_t joint) {
         row->G = row->next = J[r];
         row->kind = MABD_VARIATIONAL_HELD;
         row->c = row->base = row->target = row->damping = 0;
-        row->own = own_compliance(sim, joint, &J[r]);
+        row->own = mabd_variational_own_compliance(sim, joint, &J[r]);
         if (r >= rigid) start_control(s, joint, &view, r - rigid, row);
         if (!(row->own > 0)) drop_row(row); // between bodies that do not turn by it
         sim->J[first + r] = row->G, sim->compliance[first + r] = row->c;

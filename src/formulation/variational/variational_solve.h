@@ -13,6 +13,9 @@ mabd_rigid_pose mabd_variational_fixed_pose(const mabd_variational_sim* sim, int
 /// Both sides of a joint with poses (bodies + 1) of moving bodies at a time [s].
 mabd_joint_view mabd_variational_view(const mabd_variational_sim* sim, const mabd_rigid_pose* poses,
                                       mabd_real time, int32_t joint);
+/// G M^-1 G' of a row of a joint over its sides that move [1/kg], [1/(kg m^2)].
+mabd_real mabd_variational_own_compliance(const mabd_variational_sim* sim, int32_t joint,
+                                          const mabd_rigid_row* G);
 /// Take the rows of an island at the start of a substep: Jacobians, laws, compliances; sim->from
 /// and sim->x0 are those of the start, sim->input that of the end.
 void mabd_variational_start_rows(const mabd_variational_solve* s);

@@ -4,8 +4,10 @@
 //   v = M^-1 ((P, L) + G'k),   G v = rate of the rows (0; that of a servo's target)
 //
 // the projection of RATTLE: one solve with K = G M^-1 G' + c at the state. A row with armature I
-// has the momentum p of the armature: k = p - I x', c = 1/I. Other rows of controls have no
-// impulse. It is taken when a getter asks, and no step depends on it.
+// has the momentum p of the armature: k = p - I x', c = 1/I. A damper that acts as a whole after a
+// node, because halves are not stable, has its half before the node here, k = -(h/2) d x', and so
+// has drag; other dampers have given theirs. Other rows have no impulse. The projection is taken
+// when a getter asks, and no step depends on it.
 
 #include "formulation/variational/variational_sim.h"
 #include "formulation/variational/variational_solve.h"
@@ -15,6 +17,13 @@
 
 /// Step of the rate of a target [s]: targets have no derivative of their own.
 #define RATE_STEP ((mabd_real)1e-6)
+
+// Length of the substeps of an island [s].
+static mabd_real substep_of(const mabd_variational_sim* sim, int32_t island) {
+    const int32_t given = sim->def.variational.substeps;
+    const int32_t parts = given > 0 ? given : (int32_t)1 << sim->depth[island];
+    return sim->def.h / (mabd_real)parts;
+}
 
 static void drop(mabd_variational_sim* sim, int32_t row) {
     memset(&sim->J[row], 0, sizeof sim->J[row]);
@@ -38,7 +47,8 @@ static mabd_real target_rate(const mabd_variational_sim* sim, const mabd_control
 }
 
 // Rows of a joint, and b = rate - G M^-1 (P, L).
-static void take_joint(mabd_variational_sim* sim, const mabd_rigid_twist* u, int32_t joint) {
+static void take_joint(mabd_variational_sim* sim, const mabd_rigid_twist* u, int32_t joint,
+                       mabd_real h) {
     const mabd_model_joint* j = &sim->model->joints[joint];
     const mabd_row_set* set = mabd_variational_set(sim, joint);
     const int32_t first = mabd_variational_first_row(sim, joint), rigid = set->rigid_count;
@@ -54,17 +64,20 @@ static void take_joint(mabd_variational_sim* sim, const mabd_rigid_twist* u, int
         const int32_t k = r < rigid ? -1 : j->coordinate + r - rigid;
         mabd_real rate = 0;
         sim->compliance[first + r] = 0;
-        if (c && !c->rigid && !(c->armature > 0)) {
-            drop(sim, first + r);
-            continue;
-        }
         if (c && mabd_variational_is_damped_turn(set, r - rigid)) {
             J[r] = mabd_variational_turn_row(&view, set->control_row[r - rigid].axis);
         }
+        const mabd_real own = mabd_variational_own_compliance(sim, joint, &J[r]);
+        const bool whole = c && !c->rigid && h * c->damping * own > 2;
+        const mabd_real g = c ? c->armature + (whole ? h / 2 * c->damping : 0) : 0;
+        if (c && !c->rigid && !(g > 0)) {
+            drop(sim, first + r);
+            continue;
+        }
         if (c && c->rigid) rate = target_rate(sim, c, k);
         if (c && !c->rigid) {
-            sim->compliance[first + r] = 1 / c->armature;
-            rate = sim->axis[k].armature / c->armature;
+            sim->compliance[first + r] = 1 / g;
+            rate = sim->axis[k].armature / g;
         }
         sim->b[first + r] = rate - mabd_rigid_row_rate(&J[r], u[j->a], u[j->b]);
     }
@@ -72,8 +85,9 @@ static void take_joint(mabd_variational_sim* sim, const mabd_rigid_twist* u, int
 
 static void find_island(mabd_variational_sim* sim, mabd_variational_island* island) {
     mabd_variational_report report = {0};
+    const mabd_real h = substep_of(sim, island->first);
     const mabd_variational_solve s = {
-        .sim = sim, .island = island, .report = &report, .h = sim->def.h, .time = sim->time};
+        .sim = sim, .island = island, .report = &report, .h = h, .time = sim->time};
     mabd_rigid_twist* u = sim->velocity;
     int32_t joint;
     for (int32_t i = 0; i < island->component_count; i++) {
@@ -82,7 +96,7 @@ static void find_island(mabd_variational_sim* sim, mabd_variational_island* isla
         const int32_t end = sim->plan->slot_row[c->slot_first + c->slot_count];
         memset(sim->b + first, 0, (size_t)(end - first) * sizeof *sim->b);
     }
-    for (int32_t i = 0; i < island->joint_count; i++) take_joint(sim, u, island->joints[i]);
+    for (int32_t i = 0; i < island->joint_count; i++) take_joint(sim, u, island->joints[i], h);
     if (!island->has_rows || mabd_variational_factor(&s, &joint) != MABD_OK) return;
     mabd_variational_solve_rows(&s);
     for (int32_t i = 0; i < island->joint_count; i++) {
@@ -103,6 +117,16 @@ static void find_island(mabd_variational_sim* sim, mabd_variational_island* isla
     }
 }
 
+// m v = P - (h/2) d (v - wind) of drag that acts as a whole after a node.
+static void take_drag(const mabd_variational_sim* sim, int32_t body, mabd_rigid_twist* u) {
+    const mabd_real h = substep_of(sim, sim->body_island[body]);
+    const mabd_body_material* material = &mabd_variational_class(sim, body)->material;
+    if (!(h * material->drag > 2 * material->mass)) return;
+    const mabd_vec3 wind = mabd_rigid_wind(sim->model, sim->time, h, sim->time);
+    const mabd_real part = h / 2 * material->drag / material->mass;
+    u->v = mabd_v3_scale(1 / (1 + part), mabd_v3_axpy(part, wind, u->v));
+}
+
 const mabd_rigid_twist* mabd_variational_velocities(const mabd_variational_sim* self) {
     mabd_variational_sim* sim = (mabd_variational_sim*)self; // its state does not change
     if (sim->velocity_known) return sim->velocity;
@@ -115,6 +139,7 @@ const mabd_rigid_twist* mabd_variational_velocities(const mabd_variational_sim* 
         const mabd_rigid_wrench momentum = {now->P, now->L};
         sim->to[i].R = mabd_q_matrix(now->q), sim->to[i].c = now->c;
         sim->velocity[i] = mabd_rigid_accelerate(mabd_variational_class(sim, i), momentum);
+        take_drag(sim, i, &sim->velocity[i]);
     }
     memset(sim->share, 0, (size_t)sim->plan->row_count * sizeof *sim->share);
     for (int32_t k = 0; k < sim->island_count; k++) find_island(sim, &sim->islands[k]);
