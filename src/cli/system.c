@@ -26,6 +26,12 @@ double system_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+double system_processor_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 // Read the first number of a file; SIZE_MAX if there is none ("max").
 static size_t read_limit(const char* path) {
     FILE* file = fopen(path, "r");

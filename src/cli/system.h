@@ -6,6 +6,8 @@
 
 /// Time of the monotonic wall clock [s].
 double system_seconds(void);
+/// Processor time of this process, over all its threads [s].
+double system_processor_seconds(void);
 /// Bytes that a process may use: physical memory, or the limit of its control group if that is
 /// less. SIZE_MAX if it is unknown.
 size_t system_memory(void);

@@ -38,6 +38,7 @@ static const char STYLE[] =
     X("of angles", "rad", angle_error, "%.1e")                                                     \
     X("overlap", "m", penetration, "%.1e")                                                         \
     X("iterations", "a step", iterations, "%.2f")                                                  \
+    X("parts", "a step", substeps, "%.0f")                                                         \
     X("halved", "steps", retries, "%.0f")
 
 #define X(head, unit, member, format) +1
@@ -46,7 +47,8 @@ enum { COLUMNS = 0 COLUMN_LIST(X) };
 
 static const char MEANINGS[] =
     "<dl>\n"
-    "<dt>cost</dt><dd>wall time of a second of motion; of short runs the fastest of several "
+    "<dt>cost</dt><dd>processor time of a second of motion with one thread, wall time with more; "
+    "of short runs the fastest of several "
     "repeats</dd>\n"
     "<dt>position, rotation</dt><dd>largest distance and rotation of a body frame from the "
     "reference, over all bodies and times; the reference is the run of the first row</dd>\n"
@@ -62,6 +64,8 @@ static const char MEANINGS[] =
     "<dt>overlap</dt><dd>deepest overlap of two bodies after any step</dd>\n"
     "<dt>iterations</dt><dd>linear solves of a step, or sweeps; they cost differently in each "
     "formulation</dd>\n"
+    "<dt>parts</dt><dd>most substeps of one step: with more of them at larger h, errors fall more "
+    "slowly with h than the order of the method</dd>\n"
     "</dl>\n";
 
 static void put_element(const char* open, const char* text, const char* close, FILE* out) {

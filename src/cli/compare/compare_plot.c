@@ -168,7 +168,7 @@ static void put_panel(drawing* d, FILE* out) {
         "position difference [m] against cost"};
     choose_axes(d);
     plot_panel_put_axes(&d->area, TITLES[d->panel],
-                        d->panel == WORK ? "wall time of a second of motion [ms]"
+                        d->panel == WORK ? "time of a second of motion [ms]"
                         : d->over_time   ? "time [s]"
                                          : "step h [s]",
                         out);

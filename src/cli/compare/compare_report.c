@@ -22,11 +22,11 @@ void compare_report_head(const compare_report* r) {
         "          observed over three steps of the method itself\n"
         "energy    largest change over the energy exchanged; numerics: what the steps took of it\n"
         "momenta   change at the end: p [kg m/s], L [kg m^2/s] about the origin\n"
-        "ms/s      wall time of a second of motion\n\n",
+        "ms/s      time of a second of motion: processor time with one thread, else wall time\n\n",
         r->text);
-    fprintf(r->text, "%-12s %-14s %8s %9s %9s %5s %9s %9s %9s %9s %8s %6s %9s  %s\n", "formulation",
-            "integrator", "h [ms]", "pose [m]", "[rad]", "order", "energy", "numerics", "p", "L",
-            "gap [m]", "iter", "ms/s", "result");
+    fprintf(r->text, "%-12s %-14s %8s %9s %9s %5s %9s %9s %9s %9s %8s %6s %5s %9s  %s\n",
+            "formulation", "integrator", "h [ms]", "pose [m]", "[rad]", "order", "energy",
+            "numerics", "p", "L", "gap [m]", "iter", "parts", "ms/s", "result");
     fflush(r->text);
 }
 
@@ -38,7 +38,7 @@ static const char* number(const char* format, double value, char* text, size_t s
 
 void compare_report_row(const compare_report* r, const compare_row* row) {
     char cells[12][32];
-    fprintf(r->text, "%-12s %-14s %8g %9s %9s %5s %9s %9s %9s %9s %8s %6s %9s  %s%s\n",
+    fprintf(r->text, "%-12s %-14s %8g %9s %9s %5s %9s %9s %9s %9s %8s %6s %5s %9s  %s%s\n",
             mabd_formulation_name(row->formulation), mabd_integrator_name(row->integrator),
             1e3 * row->h, row->reference ? "0" : number("%.2e", row->position, cells[0], 32),
             row->reference ? "0" : number("%.2e", row->angle, cells[1], 32),
@@ -48,8 +48,8 @@ void compare_report_row(const compare_report* r, const compare_row* row) {
             number("%.2e", row->momentum, cells[5], 32),
             number("%.2e", row->angular_momentum, cells[6], 32),
             number("%.1e", row->gap, cells[7], 32), number("%.2f", row->iterations, cells[8], 32),
-            number("%.4g", row->cost, cells[9], 32), row->reference ? "reference: " : "",
-            row->outcome);
+            number("%.0f", row->substeps, cells[10], 32), number("%.4g", row->cost, cells[9], 32),
+            row->reference ? "reference: " : "", row->outcome);
     fflush(r->text);
 }
 

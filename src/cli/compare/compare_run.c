@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPEATS_MAX    10    // of a short run
-#define REPEAT_SECONDS 0.1   // until its steps took that long, all repeats together
+#define REPEATS_MAX    20    // of a short run
+#define REPEAT_SECONDS 0.2   // until its steps took that long, all repeats together
 #define ROUND_OFF      1e-10 // of positions over the extent of the motion, and of rotations [rad]
 
 static bool path_create(int64_t steps, int64_t every, int32_t bodies, compare_path* path) {
@@ -77,18 +77,24 @@ static void fill_figures(const run_stats* stats, const mabd_sim* sim, compare_ro
     row->angle_error = stats->max_angle_error;
     row->iterations = (double)stats->iterations / steps;
     row->penetration = stats->penetration_max;
+    row->substeps = (double)stats->substeps_max;
     row->retries = (double)stats->retries;
     row->unconverged = (double)stats->unconverged_steps;
     row->ms = 1e3 * stats->step_seconds / steps;
 }
 
+// The clock of a run [s]: processor time of a single thread does not depend on what else runs.
+static double run_clock(int32_t threads) {
+    return threads == 1 ? system_processor_seconds() : system_seconds();
+}
+
 // Take one step and measure it; false: row->outcome gets the reason.
-static bool take_step(mabd_sim* sim, run_stats* stats, compare_row* row) {
+static bool take_step(mabd_sim* sim, int32_t threads, run_stats* stats, compare_row* row) {
     mabd_error error = {.body = -1, .joint = -1};
     mabd_step_info info;
-    const double start = system_seconds();
+    const double start = run_clock(threads);
     const mabd_status status = mabd_sim_step(sim, &info, &error);
-    const double seconds = system_seconds() - start;
+    const double seconds = run_clock(threads) - start;
     if (status == MABD_OK) {
         run_stats_add_step(stats, &info, seconds);
         if (run_stats_sample(stats, sim)) return true;
@@ -100,14 +106,14 @@ static bool take_step(mabd_sim* sim, run_stats* stats, compare_row* row) {
     return false;
 }
 
-static bool run_steps(mabd_sim* sim, int32_t bodies, compare_row* row) {
+static bool run_steps(mabd_sim* sim, int32_t bodies, int32_t threads, compare_row* row) {
     run_stats stats;
     const int64_t every = row->every;
     const int64_t sampled = run_stats_sample_interval(bodies, every, row->steps);
     if (run_stats_start(&stats, sim, sampled) != MABD_OK) return false;
     if (!path_create(row->steps, every, bodies, &row->path)) return false;
     path_append(&row->path, sim, stats.energy_start);
-    while (stats.steps < row->steps && take_step(sim, &stats, row)) {
+    while (stats.steps < row->steps && take_step(sim, threads, &stats, row)) {
         const bool due = stats.steps % every == 0 || stats.steps == row->steps;
         if (due) path_append(&row->path, sim, stats.energy_start);
     }
@@ -128,13 +134,12 @@ static void repeat(const mabd_model* model, const mabd_sim_def* def, compare_row
     double sum = 1e-3 * row->ms * (double)row->steps;
     for (int i = 1; i < REPEATS_MAX && sum < REPEAT_SECONDS; i++) {
         mabd_sim* sim = NULL;
-        double seconds = 0;
         mabd_status status = mabd_sim_create(model, def, &sim, NULL);
+        const double start = run_clock(def->threads);
         for (int64_t k = 0; k < row->steps && status == MABD_OK; k++) {
-            const double start = system_seconds();
             status = mabd_sim_step(sim, NULL, NULL);
-            seconds += system_seconds() - start;
         }
+        const double seconds = run_clock(def->threads) - start;
         mabd_sim_destroy(sim);
         if (status != MABD_OK) return; // the first run counts
         row->ms = fmin(row->ms, 1e3 * seconds / (double)row->steps);
@@ -160,7 +165,7 @@ bool compare_run(const mabd_model* model, const mabd_sim_def* def, int32_t bodie
         return true;
     }
     row->integrator = mabd_sim_get_def(sim).integrator;
-    const bool done = run_steps(sim, bodies, row);
+    const bool done = run_steps(sim, bodies, def->threads, row);
     mabd_sim_destroy(sim);
     if (done && row->complete) {
         repeat(model, def, row);

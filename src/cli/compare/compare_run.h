@@ -22,10 +22,11 @@
     X(angle_error, "%.1e", "rad") /* largest error of a rotation row after any step */             \
     X(penetration, "%.1e", "m")   /* deepest overlap of two bodies after any step */               \
     X(iterations, "%.2f", "1")    /* mean per step */                                              \
+    X(substeps, "%.0f", "1")      /* most parts of one step */                                     \
     X(retries, "%.0f", "1")       /* times that a step was halved, over the run */                 \
     X(unconverged, "%.0f", "1")   /* steps that did not meet their tolerances, over the run */     \
-    X(ms, "%.4g", "ms")           /* wall time of a step, mean */                                  \
-    X(cost, "%.4g", "ms/s")       /* wall time of a second of motion */                            \
+    X(ms, "%.4g", "ms")           /* time of a step, mean */                                       \
+    X(cost, "%.4g", "ms/s")       /* time of a second of motion */                                 \
     X(order, "%.2f", "1")         /* observed in the positions over this step and the two above */ \
     X(order_angle, "%.2f", "1")   /* the same of the rotations */
 
@@ -56,8 +57,9 @@ typedef struct compare_row {
     compare_path path;
 } compare_row;
 
-/// Simulate row->steps steps of `def` and fill the figures of a row that do not depend on others. A
-/// short run is repeated and its fastest time counts. A definition that is refused and a step that
+/// Simulate row->steps steps of `def` and fill the figures of a row that do not depend on others.
+/// Times are processor time with one thread, else wall time; a short run is repeated and its
+/// fastest time counts. A definition that is refused and a step that
 /// fails leave row->complete false and the reason in row->outcome. `bodies` is that of the model.
 /// Returns false if memory is short.
 bool compare_run(const mabd_model* model, const mabd_sim_def* def, int32_t bodies,

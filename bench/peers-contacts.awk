@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Print a table of `mabd bench peers --csv` on scenes that touch or hang together as Markdown: a line
+# per engine and variant, a column per scene; times over that of the first formulation of mabd.
+# usage: awk -f bench/csv.awk -f bench/peers-contacts.awk bench/results/MACHINE/peers-contacts.csv
+
+function metres(value) { return sprintf(value + 0 < 0.01 ? "%.1e m" : "%.2g m", value) }
+
+# Text of a row: time, gap, overlap, rest; or the failure.
+function cell(f,    result, text, gap) {
+    result = f[column["result"]]
+    if (result ~ /^not run/) return "–"
+    if (f[column["ms_per_step"]] == "") {
+        sub(/^failed: /, "", result)
+        sub(/: killed after .* before the first step/, ", not built", result)
+        return result
+    }
+    text = sprintf("%.2g", f[column["ms_per_step"]] / first[f[column["scene"]]])
+    if (result ~ /^failed/) {
+        sub(/^failed at /, "", result)
+        return text "<br>" result
+    }
+    gap = metres(f[column["max_gap"]])
+    if (result ~ /apart/) gap = "**" gap "**"
+    if (f[column["joints"]] > 0) text = text "<br>gap " gap
+    if (f[column["overlap"]] != "") text = text "<br>overlap " metres(f[column["overlap"]])
+    if (f[column["overlap"]] != "" && f[column["rest_speed"]] != "") {
+        text = text "<br>rest " sprintf("%.1e m/s", f[column["rest_speed"]])
+    }
+    if (result ~ /^stopped/) text = text "<br>(" f[column["steps"]] " steps)"
+    return text
+}
+
+read_row($0) {
+    if (!(f[column["scene"]] in first)) first[f[column["scene"]]] = f[column["ms_per_step"]]
+    put(f[column["peer"]] " " f[column["variant"]], f[column["scene"]], cell(f))
+}
+END { print_table("", "---") }
