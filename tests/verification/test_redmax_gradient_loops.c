@@ -25,13 +25,8 @@ static void compare(const char* name, const mabd_model* model, gradient_rig* rig
 
 static void add_terms(gradient_rig* rig, int32_t force) {
     const int64_t end = rig->def.steps;
-    mabd_loss_term* t = gradient_rig_term(rig, MABD_LOSS_POINT, 1, end / 2, end);
-    t->point[0] = 0.2, t->point[1] = 0.1, t->target[2] = -0.3;
-    t = gradient_rig_term(rig, MABD_LOSS_VELOCITY, 2, end, end);
-    t->point[2] = 0.1, t->target[0] = 1, t->weight = 0.1;
-    t = gradient_rig_term(rig, MABD_LOSS_ROTATION, 2, end, end);
-    t->target[0] = 0.8, t->target[1] = 0.48, t->target[3] = 0.36;
-    t = gradient_rig_term(rig, MABD_LOSS_ANGULAR, 1, 0, 3);
+    gradient_rig_motion_terms(rig);
+    mabd_loss_term* t = gradient_rig_term(rig, MABD_LOSS_ANGULAR, 1, 0, 3);
     t->target[1] = 0.5, t->weight = 0.01;
     t = gradient_rig_term(rig, MABD_LOSS_ENERGY, 0, end, end);
     t->weight = 0.01;

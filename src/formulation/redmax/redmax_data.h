@@ -345,6 +345,16 @@ typedef struct mabd_redmax_sim {
     size_t pack_size, lane_bytes;
 } mabd_redmax_sim;
 
+/// Body that a link carries, or of whose mass it has a share; -1 = none.
+MABD_FN int32_t mabd_redmax_carried(const mabd_redmax_link* link) {
+    return link->body >= 0 ? link->body : link->share_of;
+}
+/// True if loads act on a link: forces on its body, or what pulls the start to its place, which
+/// acts on shares of bodies too.
+MABD_FN bool mabd_redmax_is_loaded(const mabd_redmax_solve* s, const mabd_redmax_link* link) {
+    return link->body >= 0 || (s->pull && link->share_of >= 0);
+}
+
 /// Reals of a variation of a link: dV, dA, and xi if forces depend on poses.
 #define MABD_VARIATION 18
 MABD_FN int mabd_redmax_width(const mabd_redmax_part* part) {
