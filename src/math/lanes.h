@@ -229,6 +229,39 @@ MABD_HOT void mabd_lanes_store(int columns, const mabd_lanes* from, const int32_
     }
 }
 
+/// Store 8 lanes to rows of 8 reals each: lane l to p[l], rows that differ or get the same.
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && !defined(MABD_ON_DEVICE)
+MABD_HOT void mabd_lanes_scatter(const mabd_lanes* MABD_RESTRICT from, mabd_real* const* p) {
+    const mabd_octet_mask even = {0, 8, 2, 10, 4, 12, 6, 14}, odd = {1, 9, 3, 11, 5, 13, 7, 15};
+    const mabd_octet_mask low = {0, 1, 8, 9, 4, 5, 12, 13}, high = {2, 3, 10, 11, 6, 7, 14, 15};
+    const mabd_octet_mask front = {0, 1, 2, 3, 8, 9, 10, 11}, back = {4, 5, 6, 7, 12, 13, 14, 15};
+    mabd_octet half[2][4]; // columns 0 .. 3 and 4 .. 7: row r in its low part, r + 4 in its high
+    for (int k = 0; k < 2; k++) {
+        const mabd_octet a = *(const mabd_octet*)from[4 * k].at,
+                         b = *(const mabd_octet*)from[4 * k + 1].at,
+                         c = *(const mabd_octet*)from[4 * k + 2].at,
+                         d = *(const mabd_octet*)from[4 * k + 3].at;
+        const mabd_octet ab = __builtin_shuffle(a, b, even), ba = __builtin_shuffle(a, b, odd);
+        const mabd_octet cd = __builtin_shuffle(c, d, even), dc = __builtin_shuffle(c, d, odd);
+        half[k][0] = __builtin_shuffle(ab, cd, low), half[k][1] = __builtin_shuffle(ba, dc, low);
+        half[k][2] = __builtin_shuffle(ab, cd, high), half[k][3] = __builtin_shuffle(ba, dc, high);
+    }
+    for (int r = 0; r < 4; r++) {
+        *(mabd_octet*)p[r] = __builtin_shuffle(half[0][r], half[1][r], front);
+        *(mabd_octet*)p[r + 4] = __builtin_shuffle(half[0][r], half[1][r], back);
+    }
+}
+#else
+MABD_HOT void mabd_lanes_scatter(const mabd_lanes* MABD_RESTRICT from, mabd_real* const* p) {
+    for (int l = 0; l < MABD_LANES; l += 4) {
+        for (int k = 0; k < MABD_LANES; k += 4) {
+            mabd_quad_turn(from[k].at + l, from[k + 1].at + l, from[k + 2].at + l,
+                           from[k + 3].at + l, p[l] + k, p[l + 1] + k, p[l + 2] + k, p[l + 3] + k);
+        }
+    }
+}
+#endif
+
 /// Prefetch rows that will be loaded soon, a few at a time: a core tracks about twenty outstanding
 /// cache misses.
 #if defined(__GNUC__)

@@ -29,17 +29,3 @@ void mabd_color_sort(int32_t n, const int32_t* color, int32_t count, int32_t* fi
     for (int32_t c = count; c > 0; c--) first[c] = first[c - 1];
     first[0] = 0;
 }
-
-void mabd_color_edges(int32_t n, const int32_t* a, const int32_t* b, int32_t nodes, uint32_t* taken,
-                      int32_t* color) {
-    memset(taken, 0, (size_t)nodes * sizeof *taken);
-    for (int32_t e = 0; e < n; e++) {
-        const uint32_t used = (a[e] < 0 ? 0 : taken[a[e]]) | (b[e] < 0 ? 0 : taken[b[e]]);
-        int32_t c = 0;
-        while (c < MABD_COLOR_MOST && used >> c & 1u) c++;
-        color[e] = c;
-        if (c == MABD_COLOR_MOST) continue;
-        if (a[e] >= 0) taken[a[e]] |= UINT32_C(1) << c;
-        if (b[e] >= 0) taken[b[e]] |= UINT32_C(1) << c;
-    }
-}

@@ -17,11 +17,3 @@ int32_t mabd_color_greedy(int32_t n, const int32_t* start, const int32_t* other,
 /// colours.
 void mabd_color_sort(int32_t n, const int32_t* color, int32_t count, int32_t* first,
                      int32_t* order);
-/// Colors of mabd_color_edges: MABD_COLOR_MOST is that of edges without a color.
-#define MABD_COLOR_MOST 32
-/// Color n edges of a graph in order of their index, so that edges of one color share no node: each
-/// gets the lowest color that no earlier edge at its nodes has, or MABD_COLOR_MOST if all are
-/// taken. a, b (n): nodes, -1 = an end that is no node. taken (nodes) is scratch. color (n) gets
-/// the colors. O(n + nodes).
-void mabd_color_edges(int32_t n, const int32_t* a, const int32_t* b, int32_t nodes, uint32_t* taken,
-                      int32_t* color);

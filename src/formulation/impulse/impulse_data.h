@@ -10,15 +10,8 @@
 // armatures of its axes are one block (rows.c); an axis with stops, a limited drive or friction is
 // one row with its force law (axes.c).
 //
-// Order of the sweeps: joints are sorted by color (topology/color.h; bodies that do not move by
-// forces are no neighbors), within a color ball joints first. The part of key k are the joints
-// first[k] .. first[k + 1] - 1:
-//
-//   key   0       1        2       3       ...   62       63       64
-//         balls   others   balls   others        balls    others   all that found no color, in
-//         of color 0       of color 1            of color 31       the order of the model
-//
-// Rows of one color are independent: any order gives the same bits. Those of key 64 are not.
+// Blocks are swept in the order of impulse_colors.h, in lanes (impulse_packs.h), or all solved at
+// once (impulse_direct.h); then the rows of axes, in the order of the model.
 #pragma once
 
 #include "base/pool.h"
@@ -28,7 +21,6 @@
 #include "rigid/axis_row.h"
 #include "rigid/books.h"
 #include "rigid/inputs.h"
-#include "topology/color.h"
 
 /// Names of the timed stages.
 #define MABD_IMPULSE_STAGE_LIST(X)                                                                 \
@@ -42,9 +34,6 @@ typedef enum mabd_impulse_stage {
 #undef X
         MABD_IMPULSE_STAGE_COUNT
 } mabd_impulse_stage;
-
-/// Keys of the order of the sweeps, and of those that are independent.
-#define MABD_IMPULSE_KEYS (2 * MABD_COLOR_MOST + 1)
 
 /// Most rows of a block: three points, three springs, three dampers.
 #define MABD_IMPULSE_MAX_ROWS 9
@@ -81,20 +70,21 @@ typedef struct mabd_impulse_row {
     mabd_vec3 f, ta, tb;
 } mabd_impulse_row;
 
-/// Anchors of a ball joint from the centres of its bodies, world [m].
-typedef struct mabd_impulse_arms {
-    mabd_vec3 a, b;
-} mabd_impulse_arms;
+/// The rows of a block in a substep.
+typedef struct mabd_impulse_block {
+    mabd_impulse_row J[MABD_IMPULSE_MAX_ROWS];
+    mabd_real bias[MABD_IMPULSE_MAX_ROWS]; // b: rates that sweeps end
+    mabd_real hold[MABD_IMPULSE_MAX_ROWS]; // likewise in relaxations
+    mabd_real give[MABD_IMPULSE_MAX_ROWS]; // rate by impulse of rows of axes, 0 = rigid
+} mabd_impulse_block;
 
 /// A joint with at least one body that moves by forces.
 typedef struct mabd_impulse_joint {
-    int32_t a, b;     // bodies, body_count = world
-    int32_t joint;    // in the model
-    int32_t row;      // first of its block in lambda, bias, hold
-    int32_t jacobian; // first of its rows in J, -1 = three point rows: arms instead
-    int32_t block;    // its first real in L
-    int32_t axis;     // first of its rows in `axes`
-    int32_t width;    // rows of its block
+    int32_t a, b;  // bodies, body_count = world
+    int32_t joint; // in the model
+    int32_t row;   // first of its block in lambda
+    int32_t axis;  // first of its rows in `axes`
+    int32_t width; // rows of its block
     int32_t axis_count;
     bool firm;   // has rows of axes: its rigid rows do not give way
     bool locked; // its last three rigid rows lock the rotation
@@ -118,6 +108,10 @@ typedef struct mabd_impulse_soft {
     mabd_real mass, leak;
 } mabd_impulse_soft;
 
+/// Blocks of joints in lanes (impulse_blocks.h), and all at once (impulse_direct.h).
+typedef struct mabd_impulse_blocks mabd_impulse_blocks;
+typedef struct mabd_impulse_direct mabd_impulse_direct;
+
 typedef struct mabd_impulse_sim {
     const mabd_model* model;
     const mabd_model_start* start; // (bodies) of the run
@@ -129,13 +123,13 @@ typedef struct mabd_impulse_sim {
     size_t memory_size, state_bytes;
     double times[MABD_IMPULSE_STAGE_COUNT];
 
-    int32_t joint_count, row_count, jacobian_count, axis_count, block_reals;
-    int32_t colors;                       // of joints
-    int32_t first[MABD_IMPULSE_KEYS + 1]; // in `joints`
-    mabd_impulse_joint* joints;           // by key
-    int32_t* joint_place;                 // (joints of the model) in `joints`, -1 = none
-    int32_t* body_script;                 // (bodies + 1) -1 = none
-    int32_t* body_force;                  // (bodies + 1) first force of a body
+    int32_t joint_count, row_count, axis_count;
+    mabd_impulse_joint* joints;  // in the order of the model
+    int32_t* joint_place;        // (joints of the model) in `joints`, -1 = none
+    int32_t* body_script;        // (bodies + 1) -1 = none
+    int32_t* body_force;         // (bodies + 1) first force of a body
+    mabd_impulse_blocks* blocks; // joints = iterative, else null
+    mabd_impulse_direct* direct; // joints = direct, else null
 
     // state
     mabd_impulse_line* lines; // (bodies + 1)
@@ -164,11 +158,6 @@ typedef struct mabd_impulse_sim {
     mabd_impulse_spin* spin;   // (bodies + 1)
     mabd_vec3* shift;          // (bodies + 1) g: rate of turning besides w, world (forces.c)
     mabd_rigid_wrench* load;   // (bodies + 1)
-    mabd_impulse_arms* arms;   // (joints)
-    mabd_impulse_row* J;       // (jacobians)
-    mabd_real* L;              // (block reals) factors of the blocks
-    mabd_real *bias, *hold;    // (rows) rates that a row is to end: in sweeps, in relaxations
-    mabd_real* give;           // (rows) rate by impulse of rows of axes, 0 = rigid
     mabd_impulse_axis* axes;   // (axes) by joint
     mabd_real* axis_work;      // (coordinates) work through the controls in the step [J]
     mabd_real change, largest; // of impulses in the last sweep

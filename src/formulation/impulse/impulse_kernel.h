@@ -8,7 +8,6 @@
 #pragma once
 
 #include "formulation/impulse/impulse_data.h"
-#include "math/block.h"
 
 /// Velocities of the two bodies of a row, world.
 typedef struct mabd_impulse_pair {
@@ -34,13 +33,6 @@ MABD_FN mabd_real mabd_impulse_rate(const mabd_impulse_row* J, const mabd_impuls
     return mabd_v3_dot(J->f, mabd_v3_sub(V->vb, V->va)) + mabd_v3_dot(J->ta, V->wa) +
            mabd_v3_dot(J->tb, V->wb);
 }
-/// Compute the rate of the opening of a ball joint: that of the anchor on b less that on a.
-MABD_FN mabd_vec3 mabd_impulse_ball_rate(const mabd_impulse_arms* r, const mabd_impulse_pair* V) {
-    const mabd_vec3 of_b = mabd_v3_add(V->vb, mabd_v3_cross(V->wb, r->b));
-    const mabd_vec3 of_a = mabd_v3_add(V->va, mabd_v3_cross(V->wa, r->a));
-    return mabd_v3_sub(of_b, of_a);
-}
-
 /// Apply an impulse p on b, -p on a, and angular impulses.
 MABD_FN void mabd_impulse_push(mabd_impulse_pair* V, mabd_real over_ma, const mabd_sym3* Ia,
                                mabd_real over_mb, const mabd_sym3* Ib, mabd_vec3 p, mabd_vec3 on_a,
@@ -49,23 +41,4 @@ MABD_FN void mabd_impulse_push(mabd_impulse_pair* V, mabd_real over_ma, const ma
     V->vb = mabd_v3_axpy(over_mb, p, V->vb);
     V->wa = mabd_v3_add(V->wa, mabd_sym3_mul(*Ia, on_a));
     V->wb = mabd_v3_add(V->wb, mabd_sym3_mul(*Ib, on_b));
-}
-
-/// Solve K x = y of a block with its factor (math/block.h).
-MABD_BLOCK_FN void mabd_impulse_solve_block(int w, const mabd_real* L, mabd_real* x) {
-    mabd_block_solve_l(w, L, x);
-    mabd_block_solve_d(w, L, x);
-    mabd_block_solve_lt(w, L, x);
-}
-
-/// Impulses p of a ball joint at the rates u of its rows; l is updated.
-MABD_FN mabd_vec3 mabd_impulse_ball(const mabd_real* L, mabd_vec3 u, mabd_real mass, mabd_real leak,
-                                    mabd_real* l) {
-    mabd_real x[3] = {-u.x, -u.y, -u.z};
-    mabd_impulse_solve_block(3, L, x);
-    for (int k = 0; k < 3; k++) {
-        x[k] = mass * x[k] - leak * l[k];
-        l[k] += x[k];
-    }
-    return mabd_v3_load(x);
 }

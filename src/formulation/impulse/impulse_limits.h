@@ -8,6 +8,10 @@
 #define MABD_IMPULSE_JOINT_DAMPING ((mabd_real)2)
 /// Largest frequency of a soft row times the substep: above a quarter it overshoots.
 #define MABD_IMPULSE_HERTZ_MAX ((mabd_real)0.25)
+/// Error of the rows of a mechanism below which its poses are not projected (2-norm) [m], [rad].
+#define MABD_IMPULSE_PROJECT_LEAST ((mabd_real)1e-13)
+/// Most halvings of a projection.
+#define MABD_IMPULSE_PROJECT_HALVINGS 6
 /// Part of its diagonal that is added to a block that is not positive definite.
 #define MABD_IMPULSE_BLOCK_SHIFT ((mabd_real)1e-10)
 /// Newton iterations of the implicit midpoint rule of a free rotation: quadratic from a start that

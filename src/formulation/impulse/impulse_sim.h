@@ -34,8 +34,13 @@ void mabd_impulse_move(mabd_impulse_sim* sim);
 /// End a substep: turn the velocities with their bodies (forces.c).
 void mabd_impulse_turn_velocities(mabd_impulse_sim* sim);
 
-/// Compute J, factors and biases of the blocks of joints at sim->poses (rows.c).
-void mabd_impulse_set_rows(mabd_impulse_sim* sim);
+/// Compute the rows of the block of a joint at sim->poses; rate: of errors [1/s] (rows.c).
+void mabd_impulse_set_block(const mabd_impulse_sim* sim, const mabd_impulse_joint* joint,
+                            mabd_real rate, mabd_impulse_block* block);
+/// Turn values C of mabd_impulse_joint_rows into errors at the end of the substep: those of servos
+/// from their targets, 0 for rows that are not held (rows.c).
+void mabd_impulse_position_errors(const mabd_impulse_sim* sim, const mabd_impulse_joint* joint,
+                                  mabd_real* C);
 /// Compute values C and derivatives J of the block of a joint at sim->poses, servos included
 /// (rows.c).
 void mabd_impulse_joint_rows(const mabd_impulse_sim* sim, const mabd_impulse_joint* joint,

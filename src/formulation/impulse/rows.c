@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of joints at the start of a substep: J, K = J M^-1 J' factored block by block, and biases.
+// Rows of joints at the start of a substep: J, the compliance J M^-1 J', and biases.
 //
 // Rows are those of rigid/row_jacobian.h, with torques turned to world axes. Where all three
 // rotations are locked the rows are twice the vector part of the quaternion of the joint frames, in
@@ -9,8 +9,6 @@
 // Forces of point rows act on both bodies at the anchor of b, where the joint is open too: their
 // rate is that of the opening as body a sees it, and angular momentum is kept. ([SI eq. 82] pushes
 // at the two centres and leaves a couple.)
-//
-// A block that is not positive definite gets 1e-10 of its diagonal.
 //
 // Biases of a block (b of impulse_kernel.h):
 //
@@ -126,111 +124,66 @@ mabd_real mabd_impulse_compliance(const mabd_impulse_sim* sim, int32_t a, int32_
            mabd_v3_dot(J->tb, mabd_sym3_mul(sim->inertia[b], K->tb));
 }
 
-// Factor a block (w x w) in place.
-static void factor_block(int32_t w, mabd_real* L) {
-    mabd_real K[MABD_IMPULSE_MAX_ROWS * MABD_IMPULSE_MAX_ROWS];
-    memcpy(K, L, (size_t)(w * w) * sizeof *K);
-    if (mabd_block_ldl(w, L)) return;
-    memcpy(L, K, (size_t)(w * w) * sizeof *K);
-    for (int32_t i = 0; i < w; i++) L[i * w + i] += MABD_IMPULSE_BLOCK_SHIFT * L[i * w + i];
-    mabd_block_ldl(w, L);
-}
-
-// Add (r x)' I (r x) to the lower triangle of a 3 x 3 block: columns I (r x e_k).
-static void add_arm(mabd_sym3 I, mabd_vec3 r, mabd_real* K) {
-    const mabd_vec3 e[3] = {mabd_v3(1, 0, 0), mabd_v3(0, 1, 0), mabd_v3(0, 0, 1)};
-    mabd_vec3 t[3], It[3];
-    for (int k = 0; k < 3; k++) t[k] = mabd_v3_cross(r, e[k]), It[k] = mabd_sym3_mul(I, t[k]);
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k <= i; k++) K[3 * i + k] += mabd_v3_dot(t[i], It[k]);
-    }
-}
-
 // ---- blocks ------------------------------------------------------------------------------------
 
-static void set_ball(mabd_impulse_sim* sim, int32_t index) {
-    const mabd_impulse_joint* j = &sim->joints[index];
-    const mabd_model_joint* own = &sim->model->joints[j->joint];
-    const mabd_rigid_pose *a = &sim->poses[j->a], *b = &sim->poses[j->b];
-    mabd_impulse_arms* r = &sim->arms[index];
-    r->a = mabd_m3_mul(a->R, mabd_v3_load(own->Xa));
-    r->b = mabd_m3_mul(b->R, mabd_v3_load(own->Xb));
-    const mabd_vec3 C = mabd_v3_sub(mabd_v3_add(b->c, r->b), mabd_v3_add(a->c, r->a));
-    r->a = mabd_v3_add(r->a, C); // both forces act at the anchor of b
-    const mabd_vec3 shift =
-        mabd_v3_sub(mabd_v3_cross(sim->shift[j->b], r->b), mabd_v3_cross(sim->shift[j->a], r->a));
-    mabd_v3_store(mabd_v3_axpy(sim->soft.rate, C, shift), sim->bias + j->row);
-    mabd_real* K = sim->L + j->block;
-    const mabd_real masses = sim->lines[j->a].inverse_mass + sim->lines[j->b].inverse_mass;
-    for (int k = 0; k < 9; k++) K[k] = k % 4 == 0 ? masses : 0;
-    add_arm(sim->inertia[j->a], r->a, K);
-    add_arm(sim->inertia[j->b], r->b, K);
-    factor_block(3, K);
-}
-
 // Biases of a rigid servo, whose coordinate is x.
-static void set_servo(mabd_impulse_sim* sim, const mabd_model_joint* joint, int32_t r, int32_t row,
-                      mabd_real x) {
+static void set_servo(const mabd_impulse_sim* sim, const mabd_model_joint* joint, int32_t r,
+                      mabd_real rate, mabd_real x, int32_t row, mabd_impulse_block* block) {
     const mabd_real start = mabd_impulse_input(sim, joint, r, 0);
-    sim->hold[row] = -(mabd_impulse_input(sim, joint, r, 1) - start) / sim->h;
-    sim->bias[row] = sim->soft.rate * (x - start) + sim->hold[row];
-    sim->give[row] = 0;
+    block->hold[row] = -(mabd_impulse_input(sim, joint, r, 1) - start) / sim->h;
+    block->bias[row] = rate * (x - start) + block->hold[row];
+    block->give[row] = 0;
 }
 
 // Bias and softness of a row with the force slope D - level, D = h (J V + J g): in impulses
 // J V + J g - level/(h slope) + p/(h^2 slope) = 0.
-static void set_line(mabd_impulse_sim* sim, const mabd_model_joint* joint,
-                     const mabd_impulse_control* of, int32_t row) {
+static void set_line(const mabd_impulse_sim* sim, const mabd_model_joint* joint,
+                     const mabd_impulse_control* of, int32_t row, mabd_impulse_block* block) {
     const mabd_axis_law law = mabd_impulse_law(sim, joint, of->control, of->kind);
-    sim->bias[row] = sim->hold[row] = -law.level / (sim->h * law.slope);
-    sim->give[row] = 1 / (sim->h * sim->h * law.slope);
+    block->bias[row] = block->hold[row] = -law.level / (sim->h * law.slope);
+    block->give[row] = 1 / (sim->h * sim->h * law.slope);
 }
 
-static void set_biases(mabd_impulse_sim* sim, const mabd_impulse_joint* j, const mabd_real* C) {
+static void set_biases(const mabd_impulse_sim* sim, const mabd_impulse_joint* j, mabd_real rate,
+                       const mabd_real* C, mabd_impulse_block* block) {
     const mabd_model_joint* joint = &sim->model->joints[j->joint];
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     mabd_impulse_control more[MABD_IMPULSE_MAX_ROWS];
     const int32_t count = mabd_impulse_block_controls(set, more);
     for (int32_t r = 0; r < set->rigid_count; r++) {
-        sim->bias[j->row + r] = sim->soft.rate * C[r];
-        sim->hold[j->row + r] = sim->give[j->row + r] = 0;
+        block->bias[r] = rate * C[r];
+        block->hold[r] = block->give[r] = 0;
     }
     for (int32_t k = 0, at = set->rigid_count; k < count; k++, at++) {
         if (more[k].kind == MABD_IMPULSE_SERVO) {
-            set_servo(sim, joint, more[k].control, j->row + at, C[at]);
+            set_servo(sim, joint, more[k].control, rate, C[at], at, block);
         } else {
-            set_line(sim, joint, &more[k], j->row + at);
+            set_line(sim, joint, &more[k], at, block);
         }
     }
 }
 
-static void set_block(mabd_impulse_sim* sim, int32_t index) {
-    const mabd_impulse_joint* j = &sim->joints[index];
-    const int32_t rigid = sim->model->row_sets[sim->model->joints[j->joint].row_set].rigid_count;
-    mabd_impulse_row* J = sim->J + j->jacobian;
-    mabd_real C[MABD_IMPULSE_MAX_ROWS], *K = sim->L + j->block;
-    mabd_impulse_joint_rows(sim, j, C, J);
-    set_biases(sim, j, C);
+void mabd_impulse_set_block(const mabd_impulse_sim* sim, const mabd_impulse_joint* j,
+                            mabd_real rate, mabd_impulse_block* block) {
+    mabd_real C[MABD_IMPULSE_MAX_ROWS];
+    mabd_impulse_joint_rows(sim, j, C, block->J);
+    set_biases(sim, j, rate, C, block);
     for (int32_t r = 0; r < j->width; r++) {
-        const mabd_real shift =
-            mabd_v3_dot(J[r].ta, sim->shift[j->a]) + mabd_v3_dot(J[r].tb, sim->shift[j->b]);
-        sim->bias[j->row + r] += shift;
-        if (r >= rigid) sim->hold[j->row + r] += sim->give[j->row + r] > 0 ? shift : 0;
-        for (int32_t k = 0; k < j->width; k++) {
-            K[r * j->width + k] =
-                k > r ? 0 : mabd_impulse_compliance(sim, j->a, j->b, &J[r], &J[k]);
-        }
-        K[r * j->width + r] += sim->give[j->row + r];
+        const mabd_real shift = mabd_v3_dot(block->J[r].ta, sim->shift[j->a]) +
+                                mabd_v3_dot(block->J[r].tb, sim->shift[j->b]);
+        block->bias[r] += shift;
+        if (block->give[r] > 0) block->hold[r] += shift;
     }
-    factor_block(j->width, K);
 }
 
-void mabd_impulse_set_rows(mabd_impulse_sim* sim) {
-    for (int32_t i = 0; i < sim->joint_count; i++) {
-        if (sim->joints[i].jacobian < 0) {
-            set_ball(sim, i);
-        } else if (sim->joints[i].width > 0) {
-            set_block(sim, i);
-        }
+void mabd_impulse_position_errors(const mabd_impulse_sim* sim, const mabd_impulse_joint* j,
+                                  mabd_real* C) {
+    const mabd_model_joint* joint = &sim->model->joints[j->joint];
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    mabd_impulse_control more[MABD_IMPULSE_MAX_ROWS];
+    const int32_t count = mabd_impulse_block_controls(set, more);
+    for (int32_t k = 0, at = set->rigid_count; k < count; k++, at++) {
+        const bool servo = more[k].kind == MABD_IMPULSE_SERVO;
+        C[at] = servo ? C[at] - mabd_impulse_input(sim, joint, more[k].control, 1) : 0;
     }
 }

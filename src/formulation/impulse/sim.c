@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The impulse formulation behind its table: creation, plan, memory.
 
-#include "formulation/impulse/impulse_sim.h"
+#include "formulation/impulse/impulse_blocks.h"
+#include "formulation/impulse/impulse_direct.h"
 
 #include "base/error.h"
 #include "rigid/creation.h"
@@ -44,7 +45,9 @@ static void memory(const void* self, size_t* out) {
     const mabd_impulse_sim* sim = self;
     out[MABD_MEMORY_STATE] = sim->state_bytes;
     out[MABD_MEMORY_WORKSPACE] = sim->memory_size - sim->state_bytes + mabd_bytes(1, sizeof *sim);
-    out[MABD_MEMORY_CONTACTS] = out[MABD_MEMORY_DUAL] = 0;
+    if (sim->blocks) out[MABD_MEMORY_WORKSPACE] += mabd_impulse_blocks_bytes(sim);
+    out[MABD_MEMORY_CONTACTS] = 0;
+    out[MABD_MEMORY_DUAL] = mabd_impulse_direct_bytes(sim);
 }
 
 static mabd_status plan(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan_out,
@@ -67,7 +70,8 @@ static mabd_warnings* warnings(void* self) {
 
 static size_t bytes(const void* self) {
     const mabd_impulse_sim* sim = self;
-    return mabd_bytes(1, sizeof *sim) + sim->memory_size;
+    const size_t blocks = sim->blocks ? mabd_impulse_blocks_bytes(sim) : 0;
+    return mabd_bytes(1, sizeof *sim) + sim->memory_size + blocks + mabd_impulse_direct_bytes(sim);
 }
 
 static void get_times(const void* self, double* seconds) {

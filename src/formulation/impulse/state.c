@@ -2,7 +2,7 @@
 // The start state, states that are set, states as bytes. All are states that the joints allow
 // (rigid/start.h).
 
-#include "formulation/impulse/impulse_sim.h"
+#include "formulation/impulse/impulse_blocks.h"
 #include "rigid/frames.h"
 
 #include <string.h>
@@ -29,6 +29,7 @@ static void forget_impulses(mabd_impulse_sim* sim) {
     memset(sim->lambda, 0, (size_t)sim->row_count * sizeof *sim->lambda);
     memset(sim->axis_impulse, 0, (size_t)sim->axis_count * sizeof *sim->axis_impulse);
     sim->part = 0;
+    if (sim->blocks) mabd_impulse_blocks_write(sim);
 }
 
 // Bodies that do not move by forces, and the world.
@@ -107,6 +108,7 @@ void mabd_impulse_keep(mabd_impulse_sim* sim) {
 
 void mabd_impulse_undo(mabd_impulse_sim* sim) {
     copy_step(sim, true);
+    if (sim->blocks) mabd_impulse_blocks_write(sim);
     mabd_impulse_set_poses(sim, sim->time);
 }
 
@@ -140,5 +142,6 @@ mabd_status mabd_impulse_restore(void* self, const void* buffer, size_t size, ma
     MABD_TRY(mabd_rigid_restore(self, visit, buffer, size));
     sim->time = time;
     mabd_impulse_set_poses(sim, time);
+    if (sim->blocks) mabd_impulse_blocks_write(sim);
     return MABD_OK;
 }

@@ -8,7 +8,8 @@
 //   move        poses by V
 //   relax       sweeps without errors: V loses the velocities of corrections
 
-#include "formulation/impulse/impulse_sim.h"
+#include "formulation/impulse/impulse_blocks.h"
+#include "formulation/impulse/impulse_direct.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -30,6 +31,11 @@ mabd_impulse_soft mabd_impulse_soft_row(const mabd_impulse_def* def, mabd_real h
     return soft;
 }
 
+// Rate that a rigid servo takes from its axis [m/s] or [rad/s].
+static mabd_real servo_rate(const mabd_impulse_sim* sim, const mabd_model_joint* joint, int32_t r) {
+    return -(mabd_impulse_input(sim, joint, r, 1) - mabd_impulse_input(sim, joint, r, 0)) / sim->h;
+}
+
 // Add the works of axes and rigid servos in the substep.
 static void add_axis_works(mabd_impulse_sim* sim) {
     const mabd_model* m = sim->model;
@@ -48,18 +54,44 @@ static void add_axis_works(mabd_impulse_sim* sim) {
         for (int32_t k = 0, row = j->row + set->rigid_count; k < count; k++, row++) {
             if (more[k].kind != MABD_IMPULSE_SERVO) continue;
             sim->axis_work[joint->coordinate + more[k].control] -=
-                sim->lambda[row] * sim->hold[row];
+                sim->lambda[row] * servo_rate(sim, joint, more[k].control);
         }
     }
 }
 
-static void do_substep(mabd_impulse_sim* sim) {
+// Rows at the start of a substep, and the impulses of the last one.
+static mabd_status start_rows(mabd_impulse_sim* sim, mabd_error* error) {
+    if (sim->direct) {
+        MABD_TRY(mabd_impulse_direct_factor(sim, error));
+    } else {
+        mabd_impulse_blocks_place(sim);
+    }
+    mabd_impulse_set_axes(sim);
+    mabd_impulse_warm_start(sim, sim->part > 0 ? sim->h / sim->part : 0);
+    if (sim->direct) mabd_impulse_direct_solve(sim, false);
+    return MABD_OK;
+}
+
+// The state at the end of a substep whose velocities are known.
+static mabd_status end_substep(mabd_impulse_sim* sim, mabd_error* error) {
+    mabd_impulse_turn_velocities(sim);
+    mabd_impulse_set_poses(sim, sim->from + sim->h);
+    if (sim->direct) {
+        mabd_impulse_direct_keep(sim);
+        MABD_TRY(mabd_impulse_project(sim, error));
+    } else {
+        mabd_impulse_blocks_read(sim);
+    }
+    mabd_impulse_read_coordinates(sim);
+    add_axis_works(sim);
+    return MABD_OK;
+}
+
+static mabd_status do_substep(mabd_impulse_sim* sim, mabd_error* error) {
     const mabd_impulse_def* def = &sim->def.impulse;
     double clock = mabd_clock();
     mabd_impulse_add_loads(sim);
-    mabd_impulse_set_rows(sim);
-    mabd_impulse_set_axes(sim);
-    mabd_impulse_warm_start(sim, sim->part > 0 ? sim->h / sim->part : 0);
+    MABD_TRY(start_rows(sim, error));
     sim->part = sim->h;
     sim->times[MABD_IMPULSE_ROWS] += mabd_clock() - clock, clock = mabd_clock();
     for (int32_t k = 0; k < def->sweeps; k++) mabd_impulse_sweep(sim, false);
@@ -69,10 +101,7 @@ static void do_substep(mabd_impulse_sim* sim) {
     clock = mabd_clock();
     for (int32_t k = 0; k < def->relaxations; k++) mabd_impulse_sweep(sim, true);
     sim->times[MABD_IMPULSE_SWEEP] += mabd_clock() - clock;
-    mabd_impulse_turn_velocities(sim);
-    mabd_impulse_set_poses(sim, sim->from + sim->h);
-    mabd_impulse_read_coordinates(sim);
-    add_axis_works(sim);
+    return end_substep(sim, error);
 }
 
 // ---- the step ----------------------------------------------------------------------------------
@@ -94,7 +123,7 @@ static void report(const mabd_impulse_sim* sim, mabd_step_info* info) {
     const int32_t parts = (int32_t)floor(sim->def.h / sim->h + (mabd_real)0.5);
     info->substeps = parts;
     info->iterations = parts * (def->sweeps + def->relaxations);
-    info->impulse.colors = sim->colors;
+    info->impulse.colors = sim->blocks ? sim->blocks->packs.order.color_count : 0;
     info->impulse.impulse_change = sim->largest > 0 ? sim->change / sim->largest : 0;
     info->converged = !(info->impulse.impulse_change > MABD_IMPULSE_CONVERGED);
     for (int32_t i = 0; i < sim->model->joint_count; i++) {
@@ -114,7 +143,7 @@ static mabd_status advance(mabd_impulse_sim* sim, mabd_real time, mabd_error* er
     sim->sweep = 0;
     for (int32_t k = 0; k < parts; k++) {
         sim->from = time + (mabd_real)k * sim->h;
-        do_substep(sim);
+        MABD_TRY(do_substep(sim, error));
     }
     const int32_t lost = find_lost_body(sim);
     if (lost < 0) return MABD_OK;
