@@ -86,3 +86,26 @@ void mabd_dense_lu_solve_transposed(int32_t n, const mabd_real* A, const int32_t
     for (int32_t i = n - 1; i > 0; i--) add_row(i, -x[i], A + (size_t)i * width, x);
     for (int32_t k = n - 1; k >= 0; k--) exchange(x + k, x + pivot[k]);
 }
+
+void mabd_dense_lu_solve_rows(int32_t n, const mabd_real* A, const int32_t* pivot, int32_t columns,
+                              mabd_real* X) {
+    const size_t width = (size_t)n, m = (size_t)columns;
+    for (int32_t k = 0; k < n; k++) {
+        mabd_real *a = X + (size_t)k * m, *b = X + (size_t)pivot[k] * m;
+        for (size_t c = 0; c < m && a != b; c++) exchange(a + c, b + c);
+    }
+    for (int32_t i = 1; i < n; i++) {
+        const mabd_real* row = A + (size_t)i * width;
+        for (int32_t k = 0; k < i; k++) {
+            if (row[k] != 0) add_row(columns, -row[k], X + (size_t)k * m, X + (size_t)i * m);
+        }
+    }
+    for (int32_t i = n - 1; i >= 0; i--) {
+        const mabd_real* row = A + (size_t)i * width;
+        mabd_real* own = X + (size_t)i * m;
+        for (int32_t k = i + 1; k < n; k++) {
+            if (row[k] != 0) add_row(columns, -row[k], X + (size_t)k * m, own);
+        }
+        for (size_t c = 0; c < m; c++) own[c] /= row[i];
+    }
+}

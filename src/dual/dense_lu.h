@@ -13,6 +13,9 @@
 bool mabd_dense_lu_factor(int32_t n, mabd_real* A, int32_t* pivot, mabd_real* scale, int32_t* bad);
 /// Solve A x = b after a factor, x (n): b in, solution out.
 void mabd_dense_lu_solve(int32_t n, const mabd_real* A, const int32_t* pivot, mabd_real* x);
+/// Solve A X = B after a factor, X (n x columns, row-major): B in, solution out.
+void mabd_dense_lu_solve_rows(int32_t n, const mabd_real* A, const int32_t* pivot, int32_t columns,
+                              mabd_real* X);
 /// Solve A' x = b after a factor, x (n): b in, solution out.
 void mabd_dense_lu_solve_transposed(int32_t n, const mabd_real* A, const int32_t* pivot,
                                     mabd_real* x);

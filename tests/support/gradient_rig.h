@@ -62,6 +62,17 @@ static inline mabd_loss_term* gradient_rig_term(gradient_rig* rig, mabd_loss_kin
     return t;
 }
 
+/// Add terms of a point of body 1, and of the velocity and rotation of body 2.
+static inline void gradient_rig_motion_terms(gradient_rig* rig) {
+    const int64_t end = rig->def.steps;
+    mabd_loss_term* t = gradient_rig_term(rig, MABD_LOSS_POINT, 1, end / 2, end);
+    t->point[0] = (mabd_real)0.2, t->point[1] = (mabd_real)0.1, t->target[2] = (mabd_real)-0.3;
+    t = gradient_rig_term(rig, MABD_LOSS_VELOCITY, 2, end, end);
+    t->point[2] = (mabd_real)0.1, t->target[0] = 1, t->weight = (mabd_real)0.1;
+    t = gradient_rig_term(rig, MABD_LOSS_ROTATION, 2, end, end);
+    t->target[0] = (mabd_real)0.8, t->target[1] = (mabd_real)0.48, t->target[3] = (mabd_real)0.36;
+}
+
 /// Create the gradient; the rig's arrays are copied.
 static inline mabd_gradient* gradient_rig_create(gradient_rig* rig, const mabd_model* model) {
     mabd_error error = {0};

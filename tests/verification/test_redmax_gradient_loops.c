@@ -25,13 +25,8 @@ static void compare(const char* name, const mabd_model* model, gradient_rig* rig
 
 static void add_terms(gradient_rig* rig, int32_t force) {
     const int64_t end = rig->def.steps;
-    mabd_loss_term* t = gradient_rig_term(rig, MABD_LOSS_POINT, 1, end / 2, end);
-    t->point[0] = 0.2, t->point[1] = 0.1, t->target[2] = -0.3;
-    t = gradient_rig_term(rig, MABD_LOSS_VELOCITY, 2, end, end);
-    t->point[2] = 0.1, t->target[0] = 1, t->weight = 0.1;
-    t = gradient_rig_term(rig, MABD_LOSS_ROTATION, 2, end, end);
-    t->target[0] = 0.8, t->target[1] = 0.48, t->target[3] = 0.36;
-    t = gradient_rig_term(rig, MABD_LOSS_ANGULAR, 1, 0, 3);
+    gradient_rig_motion_terms(rig);
+    mabd_loss_term* t = gradient_rig_term(rig, MABD_LOSS_ANGULAR, 1, 0, 3);
     t->target[1] = 0.5, t->weight = 0.01;
     t = gradient_rig_term(rig, MABD_LOSS_ENERGY, 0, end, end);
     t->weight = 0.01;
@@ -203,6 +198,31 @@ Test(redmax_gradient_loops, a_four_bar_in_a_plane) {
 }
 
 // Friction of a hinge beside rows that are redundant, and a stop that the crank runs into.
+// Twenty four-bars in series: their 160 borders are eliminated along the tree.
+Test(redmax_gradient_loops, many_loops_along_the_tree) {
+    mabd_error error = {0};
+    mabd_scene* scene = rig_scene((mabd_real)-9.81);
+    mabd_four_bar_chain_def chain = mabd_default_four_bar_chain_def();
+    chain.segments = 20, chain.length = (mabd_real)0.2;
+    rig_check(mabd_generate_four_bar_chain(scene, &chain, &error), &error, "chain");
+    mabd_model* model = rig_model(scene);
+    for (size_t i = 0; i < 2; i++) {
+        gradient_rig rig = gradient_rig_redmax(methods[i], 0.01, 4);
+        gradient_rig_add(&rig, MABD_PARAMETER_GRAVITY, 0, 0)->scale = 5;
+        gradient_rig_add(&rig, MABD_PARAMETER_GRAVITY, 0, 2)->scale = 5;
+        gradient_rig_add(&rig, MABD_PARAMETER_MASS, 1, 0)->scale = 0.4;
+        gradient_rig_add(&rig, MABD_PARAMETER_MASS, 42, 0)->scale = 0.4;
+        gradient_rig_add(&rig, MABD_PARAMETER_CENTER, 21, 0)->scale = 0.1;
+        gradient_rig_add(&rig, MABD_PARAMETER_INERTIA, 60, 1)->scale = 0.01;
+        mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_POINT, 79, 2, 4);
+        t->point[0] = 0.1, t->target[2] = -0.3, t->target[0] = 1;
+        t = gradient_rig_term(&rig, MABD_LOSS_VELOCITY, 40, 4, 4);
+        t->target[0] = 1, t->weight = 0.1;
+        compare("four-bars in series", model, &rig, 0);
+    }
+    mabd_model_destroy(model);
+}
+
 Test(redmax_gradient_loops, laws_of_a_four_bar_in_a_plane) {
     mabd_model* slides = four_bar("\"rx\": {\"friction\": 0.3, \"armature\": 0.02}");
     mabd_model* stops = four_bar("\"rx\": {\"lower\": -0.01, \"upper\": 0.01}");

@@ -3,6 +3,7 @@
 // energy that comes back is an error of the method. Whips stay bounded: test_redmax_mechanisms.
 
 #include "support/one_freedom.h"
+#include "support/small_sphere.h"
 
 #include <string.h>
 
@@ -46,12 +47,7 @@ Test(redmax_guard, leaves_a_resolved_four_bar_alone) {
 // The sphere opens until its scissors are stretched, for 0.15 s; steps of 10 ms gain up to 0.15 %
 // of its energy each.
 Test(redmax_guard, leaves_a_resolved_sphere_alone) {
-    mabd_scene* scene = rig_scene(0);
-    mabd_hoberman_sphere_def def = mabd_default_hoberman_sphere_def();
-    mabd_error error = {0};
-    def.rings = 3, def.pairs = 8, def.spin = 6, def.velocity[0] = (mabd_real)0.5;
-    rig_check(mabd_generate_hoberman_sphere(scene, &def, &error), &error, "sphere");
-    mabd_model* model = rig_model(scene);
+    mabd_model* model = small_sphere_model();
     guarded_run guarded;
     run(model, (mabd_real)1e-4, 0.01, 12, &guarded);
     printf("sphere: energy +%.2e -%.2e of its start\n", guarded.most, guarded.least);

@@ -4,23 +4,14 @@
 // sdirk2 hold rates at poses that are not quite closed, where the rates of redundant rows
 // contradict each other: with all of them Newton's method took 50 iterations a step.
 
-#include "support/rig.h"
-
-static mabd_model* sphere_model(void) {
-    mabd_scene* scene = rig_scene(0);
-    mabd_hoberman_sphere_def def = mabd_default_hoberman_sphere_def();
-    mabd_error error = {0};
-    def.rings = 3, def.pairs = 8, def.spin = 6, def.velocity[0] = (mabd_real)0.5;
-    rig_check(mabd_generate_hoberman_sphere(scene, &def, &error), &error, "sphere");
-    return rig_model(scene);
-}
+#include "support/small_sphere.h"
 
 static double energy(const mabd_sim* sim) {
     return (double)mabd_sim_measure(sim).energy;
 }
 
 static void expect_few_iterations(mabd_integrator integrator, int32_t stages) {
-    mabd_model* model = sphere_model();
+    mabd_model* model = small_sphere_model();
     mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, (mabd_real)0.01);
     def.formulation = MABD_FORMULATION_REDMAX, def.integrator = integrator;
     def.redmax.energy_guard = 0; // of halved steps there would be more iterations

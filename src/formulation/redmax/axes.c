@@ -557,7 +557,6 @@ static mabd_status solve_impact(const mabd_redmax_solve* s) {
         mabd_redmax_apply(s, sim->step, sim->step);
         return MABD_OK;
     }
-    mabd_redmax_rows(s);
     MABD_TRY(mabd_redmax_mass_border(s));
     for (int32_t r = 0; r < s->part->row_count; r++) {
         rows[r] = -sim->loops.gap[s->part->row_first + r];
@@ -580,6 +579,7 @@ bool mabd_redmax_take_impacts(const mabd_redmax_solve* own, mabd_redmax_node* no
     }
     do {
         set_impact(&s, node);
+        if (s.part->row_count > 0) mabd_redmax_rows(&s);
         if (mabd_redmax_factor(&s, mass, &link) != MABD_OK) return false; // the next step goes on
         if (solve_impact(&s) != MABD_OK) return false;
         mabd_redmax_multiply_forces(&s, mass, sim->step, sim->reaction);

@@ -23,6 +23,7 @@
 // accelerations and projections (closing.c).
 
 #include "dual/dense_lu.h"
+#include "formulation/redmax/redmax_bundles.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_springs.h"
@@ -123,16 +124,19 @@ mabd_real mabd_redmax_read_column(const mabd_redmax_sim* sim, const mabd_redmax_
     return read_link(sim, border->a, 0, border->on_a) + read_link(sim, border->b, 0, border->on_b);
 }
 
-// Row `at` of L at the variations of the last solve, whose solution is dq.
-static mabd_real read_row(const bordered* w, int32_t at, const mabd_real* dq) {
-    const mabd_redmax_border* border = &w->borders[at];
-    const mabd_redmax_sim* sim = w->s->sim;
+mabd_real mabd_redmax_row_change(const mabd_redmax_solve* s, bool mass,
+                                 const mabd_redmax_border* border, const mabd_real* dq) {
+    const mabd_redmax_sim* sim = s->sim;
     if (border->coupling) {
         const mabd_real sum = mabd_redmax_coupled(sim, border->coupling, dq);
-        return w->mass ? sum : border->weight * sum;
+        return mass ? sum : border->weight * sum;
     }
-    if (!w->mass) return mabd_redmax_read_row(sim, border);
+    if (!mass) return mabd_redmax_read_row(sim, border);
     return read_link(sim, border->a, 6, border->on_a) + read_link(sim, border->b, 6, border->on_b);
+}
+
+static mabd_real read_row(const bordered* w, int32_t at, const mabd_real* dq) {
+    return mabd_redmax_row_change(w->s, w->mass, &w->borders[at], dq);
 }
 
 static void clear(const mabd_redmax_solve* s, mabd_real* b) {
@@ -141,8 +145,7 @@ static void clear(const mabd_redmax_solve* s, mabd_real* b) {
 
 // True of a row that the stage does without.
 static bool is_left_out(const bordered* w, int32_t r) {
-    return !w->mass && r < w->s->part->row_count &&
-           w->s->sim->loops.left_out[w->s->part->row_first + r];
+    return !mabd_redmax_is_active(w->s, w->mass, r);
 }
 
 // Column and row of the identity: the unknown is zero for a right-hand side of zero.
@@ -178,6 +181,14 @@ static void fill_matrix(const bordered* w) {
     }
 }
 
+// Diagonal entry of a row.
+static mabd_real diagonal_of(const bordered* w, int32_t r) {
+    if (mabd_redmax_has_bundles(w->s)) {
+        return w->s->sim->bundles.diagonal[w->s->part->border_first + r];
+    }
+    return (mabd_real)fabs(w->matrix[(size_t)r * (size_t)w->n + (size_t)r]);
+}
+
 // Mean diagonal entry of the rows; 1 if they have no effect at all.
 static mabd_real mean_row(const bordered* w) {
     const int32_t rows = w->s->part->row_count;
@@ -186,7 +197,7 @@ static mabd_real mean_row(const bordered* w) {
     for (int32_t r = 0; r < rows; r++) {
         if (is_left_out(w, r)) continue;
         count++;
-        sum += (mabd_real)fabs(w->matrix[(size_t)r * (size_t)w->n + (size_t)r]);
+        sum += diagonal_of(w, r);
     }
     return sum > 0 ? sum / (mabd_real)count : 1;
 }
@@ -194,6 +205,7 @@ static mabd_real mean_row(const bordered* w) {
 static mabd_status factor_border(const bordered* w) {
     const size_t n = (size_t)w->n;
     int32_t bad;
+    if (mabd_redmax_has_bundles(w->s)) return MABD_OK; // H was factored with them
     fill_matrix(w);
     memcpy(w->factor, w->matrix, n * n * sizeof *w->matrix);
     const mabd_real shift = SHIFT * mean_row(w);
@@ -221,7 +233,7 @@ void mabd_redmax_set_row_weights(const mabd_redmax_solve* s) {
     const bordered w = bordered_of(s, false);
     const mabd_real mean = mean_row(&w), scale = s->by_rate ? s->gamma : 1;
     for (int32_t r = 0; r < s->part->row_count; r++) {
-        const mabd_real own = (mabd_real)fabs(w.matrix[(size_t)r * (size_t)w.n + (size_t)r]);
+        const mabd_real own = diagonal_of(&w, r);
         s->sim->loops.weight[s->part->row_first + r] =
             is_left_out(&w, r) ? 0 : scale / (own > mean ? own : mean);
     }
@@ -274,6 +286,15 @@ void mabd_redmax_border_solve(const mabd_redmax_solve* s) {
     const size_t first = (size_t)s->part->freedom_first, at = (size_t)s->part->border_first;
     const int32_t rows = s->part->row_count, row = s->part->row_first;
     mabd_real *rhs = loops->rhs + at, *y = loops->y + at;
+    if (mabd_redmax_has_bundles(s)) {
+        for (int32_t r = 0; r < s->part->border_count; r++) {
+            rhs[r] = r < rows ? -loops->gap[row + r] : 0;
+        }
+        mabd_redmax_bundle_solve(s, false, sim->step, rhs, loops->force);
+        for (int32_t r = 0; r < rows; r++) loops->step[row + r] = rhs[r] - loops->force[row + r];
+        for (int32_t r = 0; r < rows; r++) y[r] = loops->step[row + r];
+        return;
+    }
     memcpy(loops->pull + first, sim->step + first, (size_t)s->part->freedom_count * sizeof *y);
     mabd_redmax_apply(s, loops->pull, loops->pull); // -H^-1 r
     for (int32_t r = 0; r < w.n; r++) y[r] = r < rows ? loops->force[row + r] : 0;
@@ -296,6 +317,13 @@ static void solve_bordered(bordered w, mabd_real* x, mabd_real* c) {
     const mabd_redmax_solve* s = w.s;
     const mabd_redmax_loops* loops = &s->sim->loops;
     const size_t first = (size_t)s->part->freedom_first, at = (size_t)s->part->border_first;
+    if (mabd_redmax_has_bundles(s)) {
+        memset(loops->rhs + at, 0, (size_t)s->part->border_count * sizeof *c);
+        memcpy(loops->rhs + at, c, (size_t)w.n * sizeof *c);
+        mabd_redmax_bundle_solve(s, w.mass, x, loops->rhs + at, NULL);
+        memcpy(c, loops->rhs + at, (size_t)w.n * sizeof *c);
+        return;
+    }
     memcpy(loops->pull + first, x + first, (size_t)s->part->freedom_count * sizeof *x);
     mabd_redmax_apply(s, loops->pull, loops->pull);
     for (int32_t r = 0; r < w.n; r++)
@@ -320,6 +348,10 @@ void mabd_redmax_stage_solve(const mabd_redmax_solve* s, mabd_real* x, mabd_real
 void mabd_redmax_subtract_border(const mabd_redmax_solve* s, bool mass, mabd_real* forces) {
     const bordered w = bordered_of(s, mass);
     const mabd_real* y = s->sim->loops.y + s->part->border_first;
+    if (mabd_redmax_has_bundles(s)) {
+        mabd_redmax_bundle_subtract(s, mass, forces);
+        return;
+    }
     for (int32_t r = 0; r < w.n; r++) pull_as(&w, r, -y[r], false, forces);
 }
 
@@ -332,6 +364,11 @@ void mabd_redmax_respond(const mabd_redmax_solve* s, mabd_real* x) {
     const mabd_redmax_loops* loops = &s->sim->loops;
     bordered w = bordered_of(s, false);
     const size_t first = (size_t)s->part->freedom_first, at = (size_t)s->part->border_first;
+    if (mabd_redmax_has_bundles(s)) {
+        memset(loops->rhs + at, 0, (size_t)s->part->border_count * sizeof *x);
+        mabd_redmax_bundle_solve(s, false, x, loops->rhs + at, NULL);
+        return;
+    }
     if (s->part->border_count > 0) {
         memcpy(loops->pull + first, x + first, (size_t)s->part->freedom_count * sizeof *x);
         mabd_redmax_apply(s, loops->pull, loops->pull);
@@ -405,6 +442,9 @@ static bool solve_transposed(bordered w, mabd_real* z, const mabd_real* bars, ma
     const mabd_rigid_system system = {(size_t)w.n, &w, apply_factor_transposed, multiply_transposed,
                                       largest};
     mabd_real *rhs = loops->rhs + at, most = 0;
+    if (mabd_redmax_has_bundles(w.s)) {
+        return mabd_redmax_bundle_solve_transposed(w.s, w.mass, z, bars, mu);
+    }
     memcpy(loops->pull + first, z + first, (size_t)w.s->part->freedom_count * sizeof *z);
     mabd_redmax_apply_transposed(w.s, loops->pull, loops->pull);
     for (int32_t r = 0; r < w.n; r++) {

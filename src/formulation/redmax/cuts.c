@@ -16,6 +16,7 @@
 // of the coordinate as a function of both poses would need all laws a second time.) A body that is
 // cut k times has k + 1 equal shares. Loads on the body act on its own link.
 
+#include "formulation/redmax/redmax_bundles.h"
 #include "formulation/redmax/redmax_tree.h"
 
 bool mabd_redmax_cuts_body(const mabd_model* m, int32_t index) {
@@ -68,7 +69,7 @@ static void count_component(const mabd_model* m, const mabd_tree* tree,
     }
     n->rows += c->extra_rows, borders += c->extra_rows + c->extra_borders;
     n->cuts += c->cut_count, n->borders += borders;
-    n->matrix += (size_t)borders * (size_t)borders;
+    if (borders <= MABD_REDMAX_DENSE_BORDERS) n->matrix += (size_t)borders * (size_t)borders;
 }
 
 void mabd_redmax_count_cuts(const mabd_model* m, const mabd_tree* tree, mabd_redmax_counts* n) {

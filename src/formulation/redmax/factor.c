@@ -35,6 +35,7 @@
 // dJ/dq and dJ'/dq, n^3 numbers, and factors a dense H.)
 
 #include "formulation/redmax/lean.h"
+#include "formulation/redmax/redmax_bundles.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_pins.h"
@@ -89,7 +90,7 @@ void mabd_redmax_local(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
     memset(N, 0, 6 * MABD_VARIATION * sizeof *N);
     if (!(link->M.mass > 0)) return;
     write_inertia(&link->M, sim->V[i], N);
-    if (link->body >= 0) mabd_redmax_load_derivatives(s, i, N);
+    if (mabd_redmax_is_loaded(s, link)) mabd_redmax_load_derivatives(s, i, N);
     if (link->loop >= 0) mabd_redmax_subtract_own(sim, i, N);
     if (link->spring >= 0 && !s->still) mabd_redmax_subtract_springs(sim, i, N);
     if (s->part->pushed) mabd_redmax_subtract_push(sim, i, N);
@@ -228,14 +229,6 @@ void mabd_redmax_vary(const mabd_redmax_sim* sim, int32_t i, int n, const mabd_r
 
 // ---- held axes ---------------------------------------------------------------------------------
 
-static bool is_held(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
-    return link->count == 1 && sim->freedoms[link->first].held;
-}
-
-static bool has_holds(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
-    return link->kind == MABD_PRIMITIVE_BALL && sim->balls[link->ball].holds;
-}
-
 // Replace the rows of held components of a ball in D and in S'N T (its K). Returns the size of D.
 static mabd_real hold_rows(mabd_redmax_sim* sim, const mabd_redmax_link* link, int n,
                            mabd_real* D) {
@@ -304,7 +297,7 @@ MABD_HOT mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, int n, mab
         combine_rows(n, left[link->first + k], N,
                      sim->K + MABD_VARIATION * (size_t)(link->first + k));
     }
-    if (has_holds(sim, link)) scale = hold_rows(sim, link, n, D);
+    if (mabd_redmax_has_holds(sim, link)) scale = hold_rows(sim, link, n, D);
     if (!mabd_small_lu_factor(m, D, PIVOT_LEAST * scale, sim->pivot + link->first)) {
         return MABD_ERR_SINGULAR;
     }
@@ -362,12 +355,16 @@ MABD_HOT mabd_status eliminate_all(const mabd_redmax_solve* s, int n, mabd_redma
                                    int32_t* at) {
     mabd_redmax_sim* sim = s->sim;
     const int32_t first = s->part->link_first;
+    const bool bundled = mabd_redmax_has_bundles(s);
+    if (bundled) mabd_redmax_bundles_begin(s);
     for (int32_t i = first + s->part->link_count - 1; i >= first; i--) {
         const mabd_redmax_link* link = &sim->links[i];
         mabd_real* N = slot_of(s, i);
         *at = i;
         add_local(s, i, N);
+        if (bundled) MABD_TRY(mabd_redmax_bundle_close(s, w, i, N));
         MABD_TRY(eliminate(s, i, n, w, N));
+        if (bundled) mabd_redmax_bundle_pass(s, w, i);
         if (link->parent < 0) continue;
         mabd_real* Np = slot_of(s, link->parent);
         reduce(sim, link, n, N);
@@ -375,7 +372,7 @@ MABD_HOT mabd_status eliminate_all(const mabd_redmax_solve* s, int n, mabd_redma
         add_to_parent(&sim->E[i], n, N, Np);
     }
     *at = -1;
-    return MABD_OK;
+    return bundled ? mabd_redmax_bundle_close(s, w, -1, NULL) : MABD_OK;
 }
 
 void mabd_redmax_derive_forces(const mabd_redmax_solve* s) {
@@ -399,20 +396,19 @@ mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w
 
 // ---- solves ------------------------------------------------------------------------------------
 
-// u = D^-1 (b - S'n) of a link; n is a wrench.
-static void solve_pivots(const mabd_redmax_solve* s, const mabd_redmax_link* link,
-                         const mabd_real* b, mabd_spatial n, mabd_real* u) {
+void mabd_redmax_solve_pivots(const mabd_redmax_solve* s, const mabd_redmax_link* link,
+                              const mabd_real* b, mabd_spatial n, mabd_real* u) {
     const mabd_redmax_sim* sim = s->sim;
     const mabd_spatial* left = mabd_redmax_left(s);
     mabd_real y[3];
     for (int k = 0; k < link->count; k++) y[k] = b[link->first + k];
-    if (has_holds(sim, link)) {
+    if (mabd_redmax_has_holds(sim, link)) {
         const mabd_mat3 L = sim->balls[link->ball].forces;
         const mabd_vec3 t = mabd_m3_mul(L, mabd_v3(mabd_sp_dot(left[link->first], n),
                                                    mabd_sp_dot(left[link->first + 1], n),
                                                    mabd_sp_dot(left[link->first + 2], n)));
         for (int k = 0; k < 3; k++) y[k] -= mabd_v3_get(t, k);
-    } else if (!is_held(sim, link)) {
+    } else if (!mabd_redmax_is_held(sim, link)) {
         for (int k = 0; k < link->count; k++) y[k] -= mabd_sp_dot(left[link->first + k], n);
     }
     mabd_small_lu_solve(link->count, sim->D + 3 * (size_t)link->first, sim->pivot + link->first, y);
@@ -431,7 +427,7 @@ void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real
     for (int32_t i = end - 1; i >= first; i--) {
         const mabd_redmax_link* link = &sim->links[i];
         mabd_spatial sum = mabd_sp_load(sim->up + MABD_VARIATION * (size_t)i);
-        solve_pivots(s, link, b, sum, sim->u);
+        mabd_redmax_solve_pivots(s, link, b, sum, sim->u);
         if (link->parent < 0) continue;
         for (int32_t k = link->first; k < link->first + link->count; k++) {
             sum = mabd_sp_axpy(sim->u[k], sim->G[k], sum);
@@ -463,14 +459,34 @@ void mabd_redmax_transfer_back(const mabd_redmax_sim* sim, int32_t i, int n, con
     }
 }
 
-// x_p += T'x - K'u of a link.
-static void pull_up(mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* u) {
+void mabd_redmax_pull_up(mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* u) {
     const mabd_redmax_link* link = &sim->links[i];
     mabd_real* x_p = sim->up + MABD_VARIATION * (size_t)link->parent;
     mabd_redmax_transfer_back(sim, i, n, sim->up + MABD_VARIATION * (size_t)i, x_p);
     for (int32_t k = link->first; k < link->first + link->count; k++) {
         const mabd_real* K = sim->K + MABD_VARIATION * (size_t)k;
         for (int c = 0; c < n; c++) x_p[c] -= K[c] * u[k];
+    }
+}
+
+void mabd_redmax_solve_pivots_back(const mabd_redmax_solve* s, const mabd_redmax_link* link,
+                                   mabd_real* b, mabd_real* z, mabd_spatial* n) {
+    const mabd_redmax_sim* sim = s->sim;
+    mabd_small_lu_solve_transposed(link->count, sim->D + 3 * (size_t)link->first,
+                                   sim->pivot + link->first, b);
+    for (int k = 0; k < link->count; k++) z[link->first + k] = b[k];
+    mabd_redmax_subtract_twist(s, link, b, n);
+}
+
+void mabd_redmax_subtract_twist(const mabd_redmax_solve* s, const mabd_redmax_link* link,
+                                mabd_real* b, mabd_spatial* n) {
+    const mabd_redmax_sim* sim = s->sim;
+    if (mabd_redmax_has_holds(sim, link)) {
+        const mabd_mat3 L = sim->balls[link->ball].forces;
+        mabd_v3_store(mabd_m3_tmul(L, mabd_v3_load(b)), b);
+    }
+    for (int k = 0; k < link->count && !mabd_redmax_is_held(sim, link); k++) {
+        *n = mabd_sp_axpy(-b[k], mabd_redmax_left(s)[link->first + k], *n);
     }
 }
 
@@ -499,7 +515,7 @@ void mabd_redmax_apply_transposed_bars(const mabd_redmax_solve* s, const mabd_re
         for (int32_t k = link->first; k < link->first + link->count; k++) {
             sim->u[k] = y[k] + dot(n, sim->B + MABD_VARIATION * (size_t)k, x);
         }
-        if (link->parent >= 0) pull_up(sim, i, n, sim->u);
+        if (link->parent >= 0) mabd_redmax_pull_up(sim, i, n, sim->u);
     }
     for (int32_t i = first; i < end; i++) { // x: n of the file head
         const mabd_redmax_link* link = &sim->links[i];
@@ -511,16 +527,7 @@ void mabd_redmax_apply_transposed_bars(const mabd_redmax_solve* s, const mabd_re
         for (int k = 0; k < link->count; k++) {
             b[k] = sim->u[link->first + k] + mabd_sp_dot(sim->G[link->first + k], t);
         }
-        mabd_small_lu_solve_transposed(link->count, sim->D + 3 * (size_t)link->first,
-                                       sim->pivot + link->first, b);
-        for (int k = 0; k < link->count; k++) z[link->first + k] = b[k];
-        if (has_holds(sim, link)) {
-            const mabd_mat3 L = sim->balls[link->ball].forces;
-            mabd_v3_store(mabd_m3_tmul(L, mabd_v3_load(b)), b);
-        }
-        for (int k = 0; k < link->count && !is_held(sim, link); k++) {
-            t = mabd_sp_axpy(-b[k], mabd_redmax_left(s)[link->first + k], t);
-        }
+        mabd_redmax_solve_pivots_back(s, link, b, z, &t);
         mabd_sp_store(t, sim->x + MABD_VARIATION * (size_t)i);
     }
 }
@@ -531,8 +538,8 @@ void mabd_redmax_multiply(const mabd_redmax_solve* s, mabd_redmax_weights w, con
     mabd_redmax_multiply_forces(s, w, x, y);
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
-        if (is_held(sim, link)) y[link->first] = x[link->first];
-        if (!has_holds(sim, link)) continue;
+        if (mabd_redmax_is_held(sim, link)) y[link->first] = x[link->first];
+        if (!mabd_redmax_has_holds(sim, link)) continue;
         const mabd_redmax_ball* ball = &sim->balls[link->ball];
         const mabd_vec3 f = mabd_m3_mul(ball->forces, mabd_v3_load(y + link->first));
         const mabd_vec3 way = mabd_m3_mul(ball->rows, mabd_v3_load(x + link->first));

@@ -4,6 +4,7 @@
 #include "formulation/redmax/redmax_sim.h"
 
 #include "formulation/redmax/lean.h"
+#include "formulation/redmax/redmax_bundles.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_tree.h"
 
@@ -120,6 +121,7 @@ static mabd_status build(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
     sim->memory = arena.memory, sim->memory_size = arena.size;
     mabd_redmax_fill(sim, graph);
     MABD_TRY(mabd_redmax_lean_create(sim));
+    MABD_TRY(mabd_redmax_bundles_create(sim, MABD_REDMAX_DENSE_BORDERS));
     MABD_TRY(mabd_redmax_contacts_create(sim->model, sim->def.h, sim->part_count, &sim->allocator,
                                          &sim->contacts));
     return mabd_pool_create(&sim->allocator, sim->def.threads, &sim->pool);
@@ -138,6 +140,7 @@ void mabd_redmax_release(mabd_redmax_sim* sim) {
     mabd_pool_destroy(sim->pool);
     mabd_redmax_contacts_destroy(sim->contacts);
     sim->contacts = NULL;
+    mabd_redmax_bundles_destroy(sim);
     mabd_redmax_lean_destroy(sim);
     mabd_free(&sim->allocator, sim->memory, sim->memory_size);
     sim->memory = NULL;
@@ -148,5 +151,6 @@ void mabd_redmax_memory(const mabd_redmax_sim* sim, size_t* bytes) {
     bytes[MABD_MEMORY_WORKSPACE] =
         sim->memory_size - sim->state_bytes - sim->factor_bytes + mabd_bytes(1, sizeof *sim);
     bytes[MABD_MEMORY_CONTACTS] = mabd_redmax_contacts_bytes(sim->contacts);
-    bytes[MABD_MEMORY_DUAL] = sim->factor_bytes + mabd_redmax_lean_bytes(sim);
+    bytes[MABD_MEMORY_DUAL] =
+        sim->factor_bytes + mabd_redmax_lean_bytes(sim) + mabd_redmax_bundles_bytes(sim);
 }

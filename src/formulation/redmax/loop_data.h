@@ -50,3 +50,41 @@ typedef struct mabd_redmax_loops {
     mabd_real *matrix, *factor; // (borders x borders of each part)
     mabd_real* pull;            // (freedoms)
 } mabd_redmax_loops;
+
+/// Where a border acts on a link of its own: its place in the bundle of the link.
+typedef struct mabd_redmax_touch {
+    int32_t border; // of the part
+    int32_t place;
+    int32_t axis; // of a coupling, in coupling_axes of the model; -1 = wrenches and rows
+    bool on_b;    // of the wrenches of the border, those on its link b
+} mabd_redmax_touch;
+
+/// The borders that are known at a link, or at the ground, when elimination has come from the
+/// leaves to it (bundle_factor.c): first those that end there, then those that go on to the parent.
+typedef struct mabd_redmax_bundle {
+    int32_t first;      // of sim->bundles.list and up
+    int32_t ends, open; // borders
+    int32_t touch_first, touch_count;
+    int32_t spring_first, spring_count; // springs over points between whose borders end here
+    int32_t pivot;                      // of its borders that end, in bundles.pivot
+    size_t sums;                        // in bundles.work: P, R and Q of all of its borders
+    size_t kept;                        // in bundles.kept
+} mabd_redmax_bundle;
+
+/// Bundles of all parts with many borders; other parts have none.
+typedef struct mabd_redmax_bundles {
+    mabd_redmax_bundle* bundles; // (links + parts) of a link, of the ground in a part
+    int32_t* list;               // borders of the part, of each bundle
+    int32_t* up;                 // place of an open border in the bundle of the parent
+    mabd_redmax_touch* touches;  // by link
+    int32_t* springs;            // by bundle, in sim->springs.springs
+    int32_t* pivot;
+    mabd_real *work, *kept;
+    mabd_real *m, *w;      // (borders) sums of rows, and what ends, in a solve
+    mabd_real* total;      // (borders) of refined solves
+    mabd_real* diagonal;   // (borders) of the rows when they end
+    mabd_real* scratch;    // by part
+    size_t* scratch_first; // (parts)
+    size_t sizes[2];       // bytes of the two blocks of memory
+    void* memory[2];
+} mabd_redmax_bundles;

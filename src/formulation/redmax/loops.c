@@ -32,6 +32,7 @@
 #include "formulation/redmax/redmax_loops.h"
 
 #include "formulation/redmax/redmax_sim.h"
+#include "formulation/redmax/redmax_tree.h"
 #include "rigid/geometric.h"
 #include "rigid/twist.h"
 
@@ -81,9 +82,12 @@ static mabd_joint_view view_of(const mabd_redmax_solve* s, const mabd_redmax_cut
     mabd_joint_view view;
     side[0] = side_of(s, cut->a, joint->a), side[1] = side_of(s, cut->b, joint->b);
     mabd_model_joint_view(s->sim->model, joint, &view);
-    if (cut->weld) { // principal frames of the shares
-        view.Xa = view.Xb = mabd_v3(0, 0, 0);
-        view.Fa = view.Fb = mabd_m3_identity();
+    if (cut->weld) { // frames of the body, which its mass does not move, on both shares
+        const int32_t body = mabd_redmax_cut_body(s->sim->model, joint);
+        const mabd_model_class* c = &s->sim->model->classes[s->sim->model->body_class[body]];
+        const mabd_mat3 A = mabd_q_matrix(mabd_q_load(c->axes));
+        view.Fa = view.Fb = mabd_m3_transpose(A);
+        view.Xa = view.Xb = mabd_v3_scale(-1, mabd_m3_tmul(A, mabd_v3_load(c->center)));
     }
     view.Aa = side[0].pose.R, view.ta = side[0].pose.c;
     view.Ab = side[1].pose.R, view.tb = side[1].pose.c;

@@ -186,7 +186,7 @@ static mabd_spatial own_wrench(const mabd_redmax_solve* s, int32_t i) {
     const mabd_spatial momentum = mabd_inertia_mul(&link->M, sim->V[i]);
     const mabd_spatial F = mabd_sp_sub(mabd_inertia_mul(&link->M, sim->A[i]),
                                        mabd_sp_cross_wrench(sim->V[i], momentum));
-    return link->body < 0 ? F : mabd_sp_sub(F, mabd_redmax_load(s, i));
+    return mabd_redmax_is_loaded(s, link) ? mabd_sp_sub(F, mabd_redmax_load(s, i)) : F;
 }
 
 // ---- from the leaves to the ground -------------------------------------------------------------

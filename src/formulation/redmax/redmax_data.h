@@ -160,6 +160,8 @@ typedef struct mabd_redmax_structure {
     bool lean, plain;   // its sweeps are those of lean.h; and no link has three freedoms
     bool swept;         // the last residual was one of these
     bool divided_links; // has tasks
+    bool bundled;       // its borders are eliminated along the tree (redmax_bundles.h)
+    int64_t operations; // of which the last factor took so many, in pairs of * and +
 } mabd_redmax_structure;
 
 /// A component of the joint graph.
@@ -249,6 +251,7 @@ typedef struct mabd_redmax_solve {
     bool in_charts;  // of a step: balls move in their own charts (charts.c), else in local ones
     bool loads;      // bounds of smooth pins vary with wrenches: sim->left (pins.c)
     bool still;      // without springs between points
+    bool ranks;      // a factor leaves out the rows that follow from others (redundancy.c)
     bool rows_known; // loops.left_out is that of the step
     bool rests;      // scripted bodies at cut joints have no velocity
 } mabd_redmax_solve;
@@ -305,6 +308,7 @@ typedef struct mabd_redmax_sim {
     mabd_real* rk;                             // (freedoms x 2 x 7) slopes of rk45
     mabd_redmax_ball* balls;
     mabd_redmax_loops loops; // lambda is state
+    mabd_redmax_bundles bundles;
     mabd_redmax_springs springs;
     mabd_redmax_couplings couplings;
     mabd_redmax_path* paths;
@@ -344,6 +348,16 @@ typedef struct mabd_redmax_sim {
     void *pack_memory, *lane_work;
     size_t pack_size, lane_bytes;
 } mabd_redmax_sim;
+
+/// Body that a link carries, or of whose mass it has a share; -1 = none.
+MABD_FN int32_t mabd_redmax_carried(const mabd_redmax_link* link) {
+    return link->body >= 0 ? link->body : link->share_of;
+}
+/// True if loads act on a link: forces on its body, or what pulls the start to its place, which
+/// acts on shares of bodies too.
+MABD_FN bool mabd_redmax_is_loaded(const mabd_redmax_solve* s, const mabd_redmax_link* link) {
+    return link->body >= 0 || (s->pull && link->share_of >= 0);
+}
 
 /// Reals of a variation of a link: dV, dA, and xi if forces depend on poses.
 #define MABD_VARIATION 18

@@ -19,6 +19,15 @@ MABD_FN int32_t mabd_redmax_border_size(const mabd_redmax_solve* s) {
     return s->still ? s->part->row_count + s->part->motion_count : s->part->border_count;
 }
 
+/// True if a border of a part is one of a solve: it is not left out, and not one of springs in a
+/// projection; with the mass matrix rows alone are.
+MABD_FN bool mabd_redmax_is_active(const mabd_redmax_solve* s, bool mass, int32_t border) {
+    const int32_t rows = s->part->row_count;
+    const bool all = mass && !s->ranks;
+    if (border < rows) return all || !s->sim->loops.left_out[s->part->row_first + border];
+    return !mass && border < mabd_redmax_border_size(s);
+}
+
 /// The cut of a joint, null = the joint is in the tree (loops.c).
 const mabd_redmax_cut* mabd_redmax_find_cut(const mabd_redmax_sim* sim, int32_t joint);
 /// Change the place of a cut joint on its body a (side 0) or b (side 1) by the twist f of its frame
@@ -102,6 +111,10 @@ bool mabd_redmax_stage_solve_transposed(const mabd_redmax_solve* s, mabd_real* z
 /// The same of the mass matrix: M'z + G'mu = z, -U'z = bars; mu (rows of the part) (border.c).
 bool mabd_redmax_mass_solve_transposed(const mabd_redmax_solve* s, mabd_real* z,
                                        const mabd_real* bars, mabd_real* mu);
+/// Row of a border, of a stage or of the mass matrix, at the variations of links in sim->x and the
+/// step dq (border.c).
+mabd_real mabd_redmax_row_change(const mabd_redmax_solve* s, bool mass,
+                                 const mabd_redmax_border* border, const mabd_real* dq);
 /// Row of a border that is no coupling at the variations of links in sim->x (border.c).
 mabd_real mabd_redmax_read_row(const mabd_redmax_sim* sim, const mabd_redmax_border* border);
 /// U'w of a border that is no coupling, with twists w in the first six of sim->x (border.c).

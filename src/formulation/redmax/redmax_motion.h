@@ -72,7 +72,16 @@ void mabd_redmax_derive_forces(const mabd_redmax_solve* s);
 MABD_FN const mabd_spatial* mabd_redmax_left(const mabd_redmax_solve* s) {
     return s->loads ? s->sim->left : s->sim->S;
 }
-/// Factor H at the motion of the last residual (factor.c). MABD_ERR_SINGULAR: *link names the
+/// True if the single freedom of a link is held.
+MABD_FN bool mabd_redmax_is_held(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
+    return link->count == 1 && sim->freedoms[link->first].held;
+}
+/// True if some component of the rotation vector of a ball is held.
+MABD_FN bool mabd_redmax_has_holds(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
+    return link->kind == MABD_PRIMITIVE_BALL && sim->balls[link->ball].holds;
+}
+/// Factor H at the motion of the last residual, with the borders of a part that has bundles
+/// (redmax_bundles.h) (factor.c). MABD_ERR_SINGULAR: *link names the
 /// pivot.
 mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w, int32_t* link);
 /// Solve H x = b (freedoms of the part; indices are those of the simulation). x may be b. Rows of
@@ -94,6 +103,17 @@ void mabd_redmax_multiply(const mabd_redmax_solve* s, mabd_redmax_weights w, con
 /// Compute the change of the residual r by x: H x without the rows of held axes (factor.c).
 void mabd_redmax_multiply_forces(const mabd_redmax_solve* s, mabd_redmax_weights w,
                                  const mabd_real* x, mabd_real* y);
+/// Compute u = D^-1 (b - S'n) of the freedoms of a link, n a wrench (factor.c).
+void mabd_redmax_solve_pivots(const mabd_redmax_solve* s, const mabd_redmax_link* link,
+                              const mabd_real* b, mabd_spatial n, mabd_real* u);
+/// Compute z = D^-T b of a link (b: 3, in), and subtract S z from the twist n (factor.c).
+void mabd_redmax_solve_pivots_back(const mabd_redmax_solve* s, const mabd_redmax_link* link,
+                                   mabd_real* b, mabd_real* z, mabd_spatial* n);
+/// Subtract S z of a link from the twist n; z (3) is used up (factor.c).
+void mabd_redmax_subtract_twist(const mabd_redmax_solve* s, const mabd_redmax_link* link,
+                                mabd_real* z, mabd_spatial* n);
+/// Add T'x - K'u of a link to the bar of its parent, in sim->up (factor.c).
+void mabd_redmax_pull_up(mabd_redmax_sim* sim, int32_t link, int n, const mabd_real* u);
 /// Compute N of a link itself (6 x 18), children left out (factor.c).
 void mabd_redmax_local(const mabd_redmax_solve* s, int32_t link, mabd_real* N);
 /// Compute column k (18) of B of a link for the weights of H (factor.c).

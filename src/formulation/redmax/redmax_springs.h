@@ -24,6 +24,10 @@ void mabd_redmax_subtract_springs(const mabd_redmax_sim* sim, int32_t link, mabd
 /// Energy of the springs of a part at the frames of its links [J]; scripts at `time` (springs.c).
 mabd_real mabd_redmax_spring_energy(const mabd_redmax_sim* sim, const mabd_redmax_part* part,
                                     mabd_real time);
+/// Add what the tensions of a spring over points between, by its place in sim->springs.springs,
+/// adds to the block of its borders in a matrix with rows of n reals (springs.c).
+void mabd_redmax_add_tensions(const mabd_redmax_solve* s, int32_t spring, int32_t n,
+                              mabd_real* block);
 /// Add the borders of springs between links, which depend on more than two of their points, to the
 /// matrix of a border (n x n) (springs.c).
 void mabd_redmax_spring_border(const mabd_redmax_solve* s, int32_t n, mabd_real* matrix);

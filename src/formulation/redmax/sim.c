@@ -3,6 +3,7 @@
 
 #include "formulation/redmax/lean.h"
 #include "formulation/redmax/maximal.h"
+#include "formulation/redmax/redmax_bundles.h"
 #include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
@@ -75,7 +76,8 @@ static mabd_warnings* warnings(void* self) {
 static size_t bytes(const void* self) {
     const mabd_redmax_sim* sim = self;
     return mabd_bytes(1, sizeof *sim) + sim->memory_size +
-           mabd_redmax_contacts_bytes(sim->contacts) + mabd_redmax_lean_bytes(sim);
+           mabd_redmax_contacts_bytes(sim->contacts) + mabd_redmax_lean_bytes(sim) +
+           mabd_redmax_bundles_bytes(sim);
 }
 
 static void memory(const void* self, size_t* out) {

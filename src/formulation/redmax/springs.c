@@ -302,23 +302,29 @@ void mabd_redmax_gather_tensions(const mabd_redmax_solve* s, mabd_real* y) {
     pass_tensions(s, true, y);
 }
 
+void mabd_redmax_add_tensions(const mabd_redmax_solve* s, int32_t index, int32_t n,
+                              mabd_real* matrix) {
+    const mabd_redmax_sim* sim = s->sim;
+    const mabd_model_spring* own = &sim->model->springs[sim->springs.springs[index].index];
+    for (int32_t k = 0; k + 1 < own->count; k++) {
+        const mabd_vec3 e = segment_of(sim, own, k, s->time).e;
+        for (int32_t g = 0; g + 1 < own->count; g++) { // dF_k += e g
+            for (int c = 0; c < 3; c++) {
+                const size_t row = (size_t)(4 * k + c);
+                matrix[row * (size_t)n + (size_t)(4 * g + 3)] += mabd_v3_get(e, c);
+            }
+        }
+    }
+}
+
 void mabd_redmax_spring_border(const mabd_redmax_solve* s, int32_t n, mabd_real* matrix) {
     const mabd_redmax_sim* sim = s->sim;
     const int32_t last = s->part->spring_first + s->part->spring_count;
     for (int32_t i = s->part->spring_first; i < last; i++) {
         const mabd_redmax_spring* spring = &sim->springs.springs[i];
-        const mabd_model_spring* own = &sim->model->springs[spring->index];
-        if (spring->border < 0 || own->count == 2) continue;
-        const int32_t first = spring->border - s->part->border_first;
-        for (int32_t k = 0; k + 1 < own->count; k++) {
-            const mabd_vec3 e = segment_of(sim, own, k, s->time).e;
-            for (int32_t g = 0; g + 1 < own->count; g++) { // dF_k += e g
-                for (int c = 0; c < 3; c++) {
-                    const size_t row = (size_t)(first + 4 * k + c);
-                    matrix[row * (size_t)n + (size_t)(first + 4 * g + 3)] += mabd_v3_get(e, c);
-                }
-            }
-        }
+        if (spring->border < 0 || sim->model->springs[spring->index].count == 2) continue;
+        const size_t first = (size_t)(spring->border - s->part->border_first);
+        mabd_redmax_add_tensions(s, i, n, matrix + first * (size_t)(n + 1));
     }
 }
 

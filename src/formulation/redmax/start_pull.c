@@ -18,20 +18,30 @@
 
 /// A body at the iterate.
 typedef struct pulled {
-    const mabd_model_class* c;
+    mabd_vec3 J; // principal moments and mass of the body, or of the share of one
+    mabd_real m;
     const mabd_frame* P;
     mabd_mat3 R;
     mabd_vec3 way, tau;   // of poses, world and principal frame
     mabd_vec3 v, w, spin; // R'(v0 + w x way), R'omega0, R'w
 } pulled;
 
+mabd_real mabd_redmax_share(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
+    const int32_t main = sim->body_link[mabd_redmax_carried(link)];
+    return 1 / (mabd_real)(1 + sim->links[main].shares);
+}
+
 static pulled pulled_at(const mabd_redmax_solve* s, int32_t i) {
     const mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
     const mabd_frame W = mabd_frame_product(&sim->world[i], &link->principal);
-    const size_t body = (size_t)link->body;
-    pulled p = {
-        .c = &sim->model->classes[sim->model->body_class[body]], .P = &link->principal, .R = W.R};
+    const size_t body = (size_t)mabd_redmax_carried(link);
+    const mabd_model_class* c = &sim->model->classes[sim->model->body_class[body]];
+    const mabd_real share = mabd_redmax_share(sim, link);
+    pulled p = {.J = mabd_v3_scale(share, mabd_v3_load(c->principal)),
+                .m = share * c->material.mass,
+                .P = &link->principal,
+                .R = W.R};
     if (s->pull->velocities) {
         p.way = mabd_v3_sub(W.p, mabd_v3_load(s->pull->poses + 7 * body));
         p.spin = mabd_m3_tmul(W.R, s->pull->spin);
@@ -48,8 +58,8 @@ static pulled pulled_at(const mabd_redmax_solve* s, int32_t i) {
 
 mabd_spatial mabd_redmax_pull_load(const mabd_redmax_solve* s, int32_t i) {
     const pulled p = pulled_at(s, i);
-    const mabd_vec3 J = mabd_v3_load(p.c->principal);
-    const mabd_real m = p.c->material.mass;
+    const mabd_vec3 J = p.J;
+    const mabd_real m = p.m;
     mabd_spatial F;
     if (s->pull->velocities) {
         F = mabd_sp(mabd_rigid_diagonal_mul(J, p.w), mabd_v3_scale(m, p.v));
@@ -62,8 +72,8 @@ mabd_spatial mabd_redmax_pull_load(const mabd_redmax_solve* s, int32_t i) {
 
 // Change of the load by a twist of the body, both in its principal frame.
 static mabd_spatial load_change(const mabd_redmax_solve* s, const pulled* p, mabd_spatial xi) {
-    const mabd_vec3 J = mabd_v3_load(p->c->principal);
-    const mabd_real m = p->c->material.mass;
+    const mabd_vec3 J = p->J;
+    const mabd_real m = p->m;
     if (s->pull->velocities) {
         return mabd_sp(
             mabd_rigid_diagonal_mul(J, mabd_v3_cross(p->w, xi.w)),
@@ -98,14 +108,13 @@ mabd_spatial mabd_redmax_pull_by_inertia(const mabd_redmax_solve* s, int32_t i,
 mabd_spatial mabd_redmax_pull_by_spin(const mabd_redmax_solve* s, int32_t i, mabd_vec3 spin) {
     const pulled p = pulled_at(s, i);
     const mabd_vec3 v = mabd_m3_tmul(p.R, mabd_v3_cross(spin, p.way));
-    return mabd_frame_to_parent(p.P,
-                                mabd_sp(mabd_v3(0, 0, 0), mabd_v3_scale(p.c->material.mass, v)));
+    return mabd_frame_to_parent(p.P, mabd_sp(mabd_v3(0, 0, 0), mabd_v3_scale(p.m, v)));
 }
 
 void mabd_redmax_pass_pull(const mabd_redmax_solve* s, int32_t i, bool back, mabd_real* out,
                            mabd_real* placed) {
     const pulled p = pulled_at(s, i);
-    const mabd_vec3 J = mabd_v3_load(p.c->principal);
+    const mabd_vec3 J = p.J;
     const mabd_mat3 down = mabd_m3_transpose(p.R);
     const bool rates = s->pull->velocities;
     const mabd_mat3 turn =
@@ -113,10 +122,10 @@ void mabd_redmax_pass_pull(const mabd_redmax_solve* s, int32_t i, bool back, mab
     mabd_real F[6] = {0}; // principal frame; back: its bars
     if (back) mabd_sp_store(mabd_frame_to_child(p.P, mabd_sp_load(out)), F);
     mabd_pass_m3(back, 1, turn, F, placed + (rates ? 9 : 3));
-    mabd_pass_m3(back, p.c->material.mass, down, F + 3, placed + (rates ? 6 : 0));
+    mabd_pass_m3(back, p.m, down, F + 3, placed + (rates ? 6 : 0));
     if (rates) { // - w x dc0
         const mabd_mat3 carried = mabd_m3_product(down, mabd_m3_skew(s->pull->spin));
-        mabd_pass_m3(back, -p.c->material.mass, carried, F + 3, placed);
+        mabd_pass_m3(back, -p.m, carried, F + 3, placed);
     }
     if (back) return;
     mabd_sp_store(mabd_sp_add(mabd_sp_load(out), mabd_frame_to_parent(p.P, mabd_sp_load(F))), out);

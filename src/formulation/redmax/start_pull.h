@@ -12,12 +12,15 @@ typedef struct mabd_redmax_pull {
     mabd_vec3 spin;         // of all bodies as one, world (mabd_rigid_common_spin)
 } mabd_redmax_pull;
 
+/// Part of the mass of the body that a link carries which is that of the link: 1 unless the body is
+/// cut (cuts.c).
+mabd_real mabd_redmax_share(const mabd_redmax_sim* sim, const mabd_redmax_link* link);
 /// Load on a link, link frame.
 mabd_spatial mabd_redmax_pull_load(const mabd_redmax_solve* s, int32_t link);
 /// Subtract the derivative of the load by the pose from N (6 x 18).
 void mabd_redmax_pull_derivatives(const mabd_redmax_solve* s, int32_t link, mabd_real* N);
 /// Change of the load by one unit of mass, or by a change dI of the inertia (principal frame; null:
-/// of mass); link frame.
+/// of mass), of a body that is whole; link frame.
 mabd_spatial mabd_redmax_pull_by_inertia(const mabd_redmax_solve* s, int32_t link,
                                          const mabd_mat3* dI);
 /// Change of the load of velocities by a change of the spin of all bodies as one; link frame.

@@ -224,7 +224,7 @@ static int32_t part_of(const mabd_redmax_sim* sim, int32_t link) {
 // A link of a joint: the last of its string, or one that it holds if it is cut; -1 = none.
 static int32_t joint_link_of(const mabd_redmax_sim* sim, int32_t joint) {
     const mabd_redmax_cut* cut = mabd_redmax_find_cut(sim, joint);
-    if (cut) return cut->a >= 0 ? cut->a : cut->b;
+    if (cut && !cut->weld) return cut->a >= 0 ? cut->a : cut->b;
     return sim->joint_link[joint];
 }
 
@@ -282,7 +282,8 @@ static void place_parameters(mabd_redmax_gradient* g) {
         g->parameter_part[i] = link < 0 ? -1 : part_of(sim, link);
         g->parameter_cut[i] = NULL;
         if (is_place(g->parameters[i].kind)) {
-            g->parameter_cut[i] = mabd_redmax_find_cut(sim, g->parameters[i].index);
+            const mabd_redmax_cut* cut = mabd_redmax_find_cut(sim, g->parameters[i].index);
+            if (cut && !cut->weld) g->parameter_cut[i] = cut;
         }
     }
     for (int32_t part = 0; part <= sim->part_count; part++) {
@@ -321,7 +322,7 @@ static bool is_dry_ball(const mabd_redmax_sim* sim, const mabd_redmax_freedom* f
            sim->links[f->link].kind == MABD_PRIMITIVE_BALL;
 }
 
-// Refuse dry pins of balls, pins beside rows, and bodies that are cut.
+// Refuse dry pins of balls, and pins beside rows.
 static mabd_status check_axes(const mabd_redmax_sim* sim, mabd_error* error) {
     for (int32_t i = 0; i < sim->part_count; i++) {
         if (!sim->parts[i].pins || sim->parts[i].border_count == 0) continue;
@@ -335,12 +336,6 @@ static mabd_status check_axes(const mabd_redmax_sim* sim, mabd_error* error) {
                          "formulation 'redmax': dry pins on three free rotations have no "
                          "derivatives; friction_speed makes them smooth");
     }
-    for (int32_t i = 0; i < sim->loops.cut_count; i++) {
-        if (!sim->loops.cuts[i].weld) continue;
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'redmax': what acts on the axes of joints that close loops "
-                         "has no derivatives");
-    }
     return MABD_OK;
 }
 
@@ -352,11 +347,6 @@ mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,
                          "formulation 'redmax': contacts of shapes are not smooth and have no "
                          "derivatives");
-    }
-    for (int32_t i = 0; i < sim->loops.cut_count; i++) {
-        if (!sim->loops.cuts[i].weld) continue;
-        return refuse("laws on the axis of a joint that closes a loop",
-                      "the share of a body behind that joint has no derivatives", error);
     }
     MABD_TRY(check_axes(sim, error));
     for (int32_t i = 0; i < setup->parameter_count; i++) {

@@ -259,9 +259,10 @@ static mabd_real axis_energy_by(const mabd_redmax_sim* sim, const mabd_parameter
 static mabd_real gravity_energy_by(const mabd_redmax_sim* sim, int component) {
     mabd_real sum = 0;
     for (int32_t i = 0; i < sim->link_count; i++) {
-        if (sim->links[i].body < 0) continue;
-        const mabd_frame W = mabd_frame_product(&sim->world[i], &sim->links[i].principal);
-        sum -= sim->links[i].M.mass * mabd_v3_get(W.p, component);
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->body < 0) continue;
+        const mabd_frame W = mabd_frame_product(&sim->world[i], &link->principal);
+        sum -= link->M.mass / mabd_redmax_share(sim, link) * mabd_v3_get(W.p, component);
     }
     return sum;
 }
@@ -340,7 +341,9 @@ static void add_energy(const mabd_redmax_gradient* g, mabd_real s) {
     mabd_redmax_spring_energy_pull(sim, add_stored, &stored);
     if (sim->model->ground_count > 0) mabd_redmax_ground_energy_pull(sim, add_stored, &stored);
     for (int32_t i = 0; i < sim->link_count; i++) {
-        if (sim->links[i].body >= 0) add_body_energy(g, i, s);
+        if (sim->links[i].body >= 0) {
+            add_body_energy(g, i, s / mabd_redmax_share(sim, &sim->links[i]));
+        }
     }
     for (int32_t k = 0; k < sim->freedom_count; k++) add_law_energy(g, k, s);
     for (int32_t i = 0; i < g->parameter_count; i++) g->product[i] += s * energy_by(g, i);
@@ -477,6 +480,7 @@ void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bar
     }
     for (int32_t i = 0; bars->forces && i < sim->loops.cut_count; i++) {
         const mabd_redmax_cut* cut = &sim->loops.cuts[i];
+        if (cut->weld) continue; // the wrench of its string
         add_cut_force(g, cut, bars->forces + 6 * (size_t)cut->joint);
     }
     for (int32_t p = 0; p < sim->part_count; p++) {

@@ -95,7 +95,8 @@ static mabd_spatial inertia_wrench(const mabd_redmax_sim* sim, int32_t i,
 static void pass_mass(parameter_view* v, int32_t i) {
     const mabd_redmax_sim* sim = v->g->sim;
     const mabd_redmax_link* link = &sim->links[i];
-    const mabd_model_class* c = &sim->model->classes[sim->model->body_class[link->body]];
+    const int32_t body = mabd_redmax_carried(link);
+    const mabd_model_class* c = &sim->model->classes[sim->model->body_class[body]];
     const mabd_frame* P = &link->principal;
     mabd_spatial_inertia dM = {0, mabd_v3(0, 0, 0), mabd_m3_axpy(-1, P->R, P->R)};
     mabd_mat3 dI;
@@ -112,7 +113,7 @@ static void pass_mass(parameter_view* v, int32_t i) {
         const bool mass = v->own->kind == MABD_PARAMETER_MASS;
         dF = mabd_sp_sub(dF, mabd_redmax_pull_by_inertia(v->s, i, mass ? NULL : &dI));
     }
-    change_load(v, i, dF);
+    change_load(v, i, mabd_sp_scale(mabd_redmax_share(sim, link), dF));
 }
 
 // True if a body hangs at the ground by the freedoms of its centre.
@@ -126,7 +127,7 @@ static mabd_vec3 center_force(const parameter_view* v, int32_t i) {
     const mabd_redmax_link* link = &sim->links[i];
     const mabd_mat3 R = sim->world[i].R;
     mabd_vec3 f = mabd_v3(0, 0, 0);
-    if (sim->inputs.has_applied) {
+    if (sim->inputs.has_applied && link->body >= 0) {
         f = mabd_m3_tmul(R, mabd_v3_load(sim->inputs.applied + 6 * (size_t)link->body));
     }
     if (link->drag > 0) {
@@ -164,7 +165,8 @@ static void pass_jointed_center(parameter_view* v, int32_t i, mabd_vec3 d) {
 // One unit of a component of the centre of the body of a link, link frame.
 static mabd_vec3 center_shift(const mabd_redmax_sim* sim, const mabd_redmax_link* link,
                               int component) {
-    const mabd_model_class* c = &sim->model->classes[sim->model->body_class[link->body]];
+    const int32_t body = mabd_redmax_carried(link);
+    const mabd_model_class* c = &sim->model->classes[sim->model->body_class[body]];
     const mabd_vec3 own = mabd_m3_tmul(mabd_q_matrix(mabd_q_load(c->axes)), unit(component));
     return mabd_m3_mul(link->principal.R, own);
 }
@@ -463,13 +465,25 @@ static void pass_spline(parameter_view* v) {
 static void pass_common_spin(parameter_view* v) {
     const mabd_redmax_part* part = v->s->part;
     for (int32_t i = part->link_first; i < part->link_first + part->link_count; i++) {
-        if (v->g->sim->links[i].body < 0) continue;
+        if (mabd_redmax_carried(&v->g->sim->links[i]) < 0) continue;
         const mabd_spatial load = mabd_redmax_pull_by_spin(v->s, i, unit(v->own->component));
         change_load(v, i, mabd_sp_scale(-1, load));
     }
 }
 
 // ---- the whole ---------------------------------------------------------------------------------
+
+// All links with shares of a body.
+static void pass_body(parameter_view* v, void (*pass)(parameter_view* v, int32_t link)) {
+    const mabd_redmax_sim* sim = v->g->sim;
+    const mabd_redmax_part* part = v->s->part;
+    const int32_t body = v->own->index, main = sim->body_link[body];
+    pass(v, main);
+    if (sim->links[main].shares == 0) return;
+    for (int32_t i = part->link_first; i < part->link_first + part->link_count; i++) {
+        if (sim->links[i].share_of == body) pass(v, i);
+    }
+}
 
 static void pass_parameter(parameter_view* v) {
     const mabd_redmax_sim* sim = v->g->sim;
@@ -480,10 +494,10 @@ static void pass_parameter(parameter_view* v) {
     switch (v->own->kind) {
     case MABD_PARAMETER_MASS:
     case MABD_PARAMETER_INERTIA:
-        pass_mass(v, sim->body_link[v->own->index]);
+        pass_body(v, pass_mass);
         break;
     case MABD_PARAMETER_CENTER:
-        pass_center(v, sim->body_link[v->own->index]);
+        pass_body(v, pass_center);
         break;
     case MABD_PARAMETER_SPRING:
         if (motion) mabd_redmax_spring_by(v->s, v->own->index, v->own->component, add_load, v);

@@ -291,7 +291,7 @@ static void placed_back(const mabd_redmax_gradient* g, const mabd_redmax_solve* 
     const mabd_redmax_sim* sim = g->sim;
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
         mabd_real bar[6];
-        const int32_t body = sim->links[i].body;
+        const int32_t body = mabd_redmax_carried(&sim->links[i]);
         if (body < 0) continue;
         mabd_sp_store(mabd_redmax_load_bar(sim, i), bar); // r falls with the load: -(-z)
         mabd_redmax_pass_pull(s, i, true, bar, g->placed + 12 * (size_t)body);
@@ -418,7 +418,7 @@ static void placed_forward(const mabd_redmax_gradient* g, const mabd_redmax_solv
     const mabd_redmax_sim* sim = g->sim;
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
         mabd_real change[6] = {0};
-        const int32_t body = sim->links[i].body;
+        const int32_t body = mabd_redmax_carried(&sim->links[i]);
         if (body < 0) continue;
         mabd_redmax_pass_pull(s, i, false, change, g->placed + 12 * (size_t)body);
         g->changes.load[i] = mabd_sp_sub(g->changes.load[i], mabd_sp_load(change));

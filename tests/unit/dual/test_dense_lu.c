@@ -48,6 +48,27 @@ Test(dense_lu, solutions_satisfy_their_systems) {
     }
 }
 
+// Several right-hand sides at once, as columns: the same solutions as one by one.
+Test(dense_lu, solutions_of_columns_satisfy_their_systems) {
+    enum { COLUMNS = 5 };
+    uint64_t state = 8;
+    for (int n = 1; n <= SIZE; n++) {
+        mabd_real A[SIZE * SIZE], F[SIZE * SIZE], B[SIZE * COLUMNS], X[SIZE * COLUMNS], scale[SIZE];
+        int32_t pivot[SIZE], bad = 0;
+        for (int i = 0; i < n * n; i++) A[i] = i % 3 == 1 ? 0 : draw_real(&state);
+        for (int i = 0; i < n; i++) A[i * n + (i + 1) % n] += 2;
+        for (int i = 0; i < n * COLUMNS; i++) B[i] = X[i] = draw_real(&state);
+        memcpy(F, A, sizeof A);
+        cr_assert(mabd_dense_lu_factor(n, F, pivot, scale, &bad));
+        mabd_dense_lu_solve_rows(n, F, pivot, COLUMNS, X);
+        for (int c = 0; c < COLUMNS; c++) {
+            mabd_real x[SIZE], b[SIZE];
+            for (int i = 0; i < n; i++) x[i] = X[i * COLUMNS + c], b[i] = B[i * COLUMNS + c];
+            cr_expect(lt(dbl, rest_of(n, A, x, b, false), 1e-11), "%d", n);
+        }
+    }
+}
+
 Test(dense_lu, a_singular_matrix_names_its_column) {
     mabd_real A[9] = {1, 2, 3, 0, 0, 0, 4, 5, 6}, scale[3];
     int32_t pivot[3], bad = -1;
