@@ -21,10 +21,12 @@
 #include "rigid/axis_row.h"
 #include "rigid/books.h"
 #include "rigid/inputs.h"
+#include "rigid/stability.h"
 
 /// Names of the timed stages.
 #define MABD_IMPULSE_STAGE_LIST(X)                                                                 \
-    X(STEP, "step") /* everything but the stages below */                                          \
+    X(STEP, "step")         /* everything but the stages below */                                  \
+    X(CONTACTS, "contacts") /* search */                                                           \
     X(ROWS, "rows")                                                                                \
     X(SWEEP, "sweep")
 
@@ -111,6 +113,7 @@ typedef struct mabd_impulse_soft {
 /// Blocks of joints in lanes (impulse_blocks.h), and all at once (impulse_direct.h).
 typedef struct mabd_impulse_blocks mabd_impulse_blocks;
 typedef struct mabd_impulse_direct mabd_impulse_direct;
+typedef struct mabd_impulse_contacts mabd_impulse_contacts;
 
 typedef struct mabd_impulse_sim {
     const mabd_model* model;
@@ -139,6 +142,7 @@ typedef struct mabd_impulse_sim {
     mabd_real* lambda;        // (rows) impulses of the last substep [N s], [N m s]
     mabd_real* axis_impulse;  // (axes) likewise
     mabd_real part;           // length of the last substep [s], 0 = none
+    int32_t depth;            // of automatic substeps: 2^depth in a step
     mabd_rigid_inputs inputs;
     mabd_rigid_books books;
     mabd_real time; // [s] of the state
@@ -150,16 +154,19 @@ typedef struct mabd_impulse_sim {
     mabd_real *last_x, *last_lambda, *last_axis_impulse, last_part;
 
     // workspace
-    mabd_real h;               // of a substep [s]
-    mabd_real from;            // time at the start of the substep [s]
-    mabd_impulse_soft soft;    // of joints
-    mabd_rigid_pose* poses;    // (bodies + 1) at the start of the substep
-    mabd_sym3* inertia;        // (bodies + 1) inverse, world [1/(kg m^2)]
-    mabd_impulse_spin* spin;   // (bodies + 1)
-    mabd_vec3* shift;          // (bodies + 1) g: rate of turning besides w, world (forces.c)
-    mabd_rigid_wrench* load;   // (bodies + 1)
-    mabd_impulse_axis* axes;   // (axes) by joint
-    mabd_real* axis_work;      // (coordinates) work through the controls in the step [J]
-    mabd_real change, largest; // of impulses in the last sweep
-    int32_t sweep;             // number of the sweep in the step
+    mabd_real h;                     // of a substep [s]
+    mabd_real from;                  // time at the start of the substep [s]
+    mabd_impulse_contacts* contacts; // null = none
+    mabd_impulse_soft soft_contact;
+    mabd_impulse_soft soft;          // of joints
+    mabd_rigid_pose* poses;          // (bodies + 1) at the start of the substep
+    mabd_sym3* inertia;              // (bodies + 1) inverse, world [1/(kg m^2)]
+    mabd_impulse_spin* spin;         // (bodies + 1)
+    mabd_vec3* shift;                // (bodies + 1) g: rate of turning besides w, world (forces.c)
+    mabd_rigid_wrench* load;         // (bodies + 1)
+    mabd_impulse_axis* axes;         // (axes) by joint
+    mabd_rigid_stability* stability; // (bodies)
+    mabd_real* axis_work;            // (coordinates) work through the controls in the step [J]
+    mabd_real change, largest;       // of impulses in the last sweep
+    int32_t sweep;                   // number of the sweep in the step
 } mabd_impulse_sim;

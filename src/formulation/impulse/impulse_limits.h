@@ -17,8 +17,22 @@
 /// Newton iterations of the implicit midpoint rule of a free rotation: quadratic from a start that
 /// is off by h |w|, 1/8 at 10 rad/s and 10 ms.
 #define MABD_IMPULSE_SPIN_ITERATIONS 3
+/// Residual of that rule, relative to the angular momentum, above which a body takes the substep
+/// without gyroscopic torque: iterations that do not converge would gain energy.
+#define MABD_IMPULSE_SPIN_RESIDUAL ((mabd_real)1e-3)
 /// Largest change of an impulse in the last sweep, relative to the largest impulse, of a step that
 /// counts as converged.
 #define MABD_IMPULSE_CONVERGED ((mabd_real)1e-3)
+/// Distance up to which contact points are found: falls in a step from rest, and at least [m].
+#define MABD_IMPULSE_MARGIN_FALLS 4
+#define MABD_IMPULSE_MARGIN_LEAST ((mabd_real)1e-3)
+/// Damping ratio of soft contacts.
+#define MABD_IMPULSE_CONTACT_DAMPING ((mabd_real)10)
+/// Largest speed at which overlapping bodies part [m/s].
+#define MABD_IMPULSE_PUSH_MPS ((mabd_real)4)
+/// Least speed of approach of a rebound [m/s].
+#define MABD_IMPULSE_REBOUND_MPS ((mabd_real)0.5)
+/// Sweeps of the rebound: points of one face share it.
+#define MABD_IMPULSE_REBOUND_SWEEPS 8
 /// Most substeps and sweeps that a definition may have.
 #define MABD_IMPULSE_COUNT_MAX 100000

@@ -75,6 +75,11 @@ mabd_real mabd_impulse_input(const mabd_impulse_sim* sim, const mabd_model_joint
 /// Coordinates and rates of controls at the state (axes.c).
 void mabd_impulse_read_coordinates(mabd_impulse_sim* sim);
 
+/// Parts of the next step (substeps.c).
+int32_t mabd_impulse_substeps(const mabd_impulse_sim* sim);
+/// Raise the number of automatic substeps to what the state needs (substeps.c).
+void mabd_impulse_watch_stability(mabd_impulse_sim* sim);
+
 /// Apply the impulses of the last substep, times `scale` (sweep.c).
 void mabd_impulse_warm_start(mabd_impulse_sim* sim, mabd_real scale);
 /// One sweep over all rows; relax: rows end no errors (sweep.c).

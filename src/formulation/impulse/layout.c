@@ -3,6 +3,7 @@
 // twice.
 
 #include "formulation/impulse/impulse_blocks.h"
+#include "formulation/impulse/impulse_contact.h"
 #include "formulation/impulse/impulse_direct.h"
 
 #include <string.h>
@@ -72,6 +73,7 @@ static size_t lay_out(mabd_impulse_sim* sim, mabd_arena* arena) {
     TAKE(shift, bodies);
     TAKE(load, bodies);
     TAKE(axes, axes);
+    TAKE(stability, bodies);
     TAKE(axis_work, (size_t)m->coordinate_count);
     return state;
 }
@@ -125,6 +127,7 @@ mabd_status mabd_impulse_prepare(mabd_impulse_sim* sim) {
     map_bodies(sim);
     number_joints(sim);
     mabd_impulse_number_axes(sim);
+    MABD_TRY(mabd_impulse_contacts_create(sim->model, &sim->allocator, &sim->contacts));
     MABD_TRY(mabd_pool_create(&sim->allocator, sim->def.threads, &sim->pool));
     if (sim->def.impulse.joints == MABD_IMPULSE_JOINTS_DIRECT) {
         return mabd_impulse_direct_create(sim);
@@ -136,6 +139,7 @@ void mabd_impulse_release(mabd_impulse_sim* sim) {
     mabd_impulse_blocks_destroy(sim);
     mabd_impulse_direct_destroy(sim);
     mabd_pool_destroy(sim->pool);
+    mabd_impulse_contacts_destroy(sim->contacts);
     mabd_free(&sim->allocator, sim->memory, sim->memory_size);
     sim->memory = NULL;
 }

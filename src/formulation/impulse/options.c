@@ -82,10 +82,6 @@ mabd_status mabd_impulse_check(const mabd_model* model, const mabd_sim_def* def,
                          "impulse.joints and correction must be of their enums");
     }
     MABD_TRY(check_numbers(own, error));
-    if (own->substeps == 0) {
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'impulse' does not have automatic substeps (0) yet");
-    }
     const bool direct = own->joints == MABD_IMPULSE_JOINTS_DIRECT;
     if (direct) MABD_TRY(check_widths(model, error));
     if (def->dual == MABD_DUAL_AUTO || (direct && def->dual == MABD_DUAL_DIRECT)) return MABD_OK;

@@ -2,6 +2,7 @@
 // The impulse formulation behind its table: creation, plan, memory.
 
 #include "formulation/impulse/impulse_blocks.h"
+#include "formulation/impulse/impulse_contact.h"
 #include "formulation/impulse/impulse_direct.h"
 
 #include "base/error.h"
@@ -46,7 +47,7 @@ static void memory(const void* self, size_t* out) {
     out[MABD_MEMORY_STATE] = sim->state_bytes;
     out[MABD_MEMORY_WORKSPACE] = sim->memory_size - sim->state_bytes + mabd_bytes(1, sizeof *sim);
     if (sim->blocks) out[MABD_MEMORY_WORKSPACE] += mabd_impulse_blocks_bytes(sim);
-    out[MABD_MEMORY_CONTACTS] = 0;
+    out[MABD_MEMORY_CONTACTS] = mabd_impulse_contacts_bytes(sim->contacts);
     out[MABD_MEMORY_DUAL] = mabd_impulse_direct_bytes(sim);
 }
 
@@ -56,6 +57,9 @@ static mabd_status plan(const mabd_model* model, const mabd_sim_def* def, mabd_s
     void* made = NULL;
     MABD_TRY(mabd_rigid_make(&object, &given, &made, error));
     memory(made, plan_out->bytes);
+    if (model->contact.enabled) {
+        plan_out->bytes_per_contact = sizeof(mabd_impulse_point) + 2 * sizeof(mabd_impulse_kept);
+    }
     for (int32_t i = 0; i < model->plan->component_count; i++) {
         const mabd_component kind = model->plan->components[i].kind;
         snprintf(plan_out->solvers[kind], sizeof plan_out->solvers[kind], "sweeps");
@@ -71,7 +75,8 @@ static mabd_warnings* warnings(void* self) {
 static size_t bytes(const void* self) {
     const mabd_impulse_sim* sim = self;
     const size_t blocks = sim->blocks ? mabd_impulse_blocks_bytes(sim) : 0;
-    return mabd_bytes(1, sizeof *sim) + sim->memory_size + blocks + mabd_impulse_direct_bytes(sim);
+    return mabd_bytes(1, sizeof *sim) + sim->memory_size + blocks + mabd_impulse_direct_bytes(sim) +
+           mabd_impulse_contacts_bytes(sim->contacts);
 }
 
 static void get_times(const void* self, double* seconds) {
@@ -110,7 +115,7 @@ const mabd_formulation_ops mabd_formulation_impulse = {
     .name = "impulse",
     .paper_name = "SI",
     .state_version = 1,
-    .can = MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
+    .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
     .integrators = 1U << MABD_INTEGRATOR_SEMI_IMPLICIT,
     .stages = stage_names,
     .unused = unused,
@@ -135,8 +140,8 @@ const mabd_formulation_ops mabd_formulation_impulse = {
     .set_targets = set_targets,
     .get_controls = get_controls,
     .get_target = get_target,
-    .get_contacts = mabd_rigid_no_contacts,
-    .overlap = mabd_rigid_no_overlap,
+    .get_contacts = mabd_impulse_get_contacts,
+    .overlap = mabd_impulse_overlap,
     .state_size = mabd_impulse_state_size,
     .save = mabd_impulse_save,
     .restore = mabd_impulse_restore,

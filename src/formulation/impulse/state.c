@@ -3,6 +3,7 @@
 // (rigid/start.h).
 
 #include "formulation/impulse/impulse_blocks.h"
+#include "formulation/impulse/impulse_contact.h"
 #include "rigid/frames.h"
 
 #include <string.h>
@@ -30,6 +31,8 @@ static void forget_impulses(mabd_impulse_sim* sim) {
     memset(sim->axis_impulse, 0, (size_t)sim->axis_count * sizeof *sim->axis_impulse);
     sim->part = 0;
     if (sim->blocks) mabd_impulse_blocks_write(sim);
+    if (!sim->contacts) return;
+    sim->contacts->kept.count = sim->contacts->points.count = sim->contacts->manifolds.count = 0;
 }
 
 // Bodies that do not move by forces, and the world.
@@ -61,6 +64,8 @@ mabd_status mabd_impulse_start(void* self, mabd_error* error) {
     mabd_impulse_set_poses(sim, 0);
     mabd_impulse_read_coordinates(sim);
     forget_impulses(sim);
+    sim->depth = 0;
+    mabd_impulse_watch_stability(sim);
     const mabd_measure start = mabd_impulse_measure(sim);
     mabd_rigid_books_open(&sim->books, &start);
     return MABD_OK;
@@ -75,6 +80,7 @@ mabd_status mabd_impulse_set_state(void* self, mabd_real time, const mabd_model_
     place_bodies(sim, state, moved);
     mabd_impulse_read_coordinates(sim);
     forget_impulses(sim);
+    mabd_impulse_watch_stability(sim);
     const mabd_measure after = mabd_impulse_measure(sim);
     mabd_rigid_books_carry(&sim->books, &before, &after);
     return MABD_OK;
@@ -125,21 +131,52 @@ static void visit(void* self, mabd_rigid_cursor* at) {
     mabd_rigid_visit(at, sim->lambda, (size_t)sim->row_count * real);
     mabd_rigid_visit(at, sim->axis_impulse, (size_t)sim->axis_count * real);
     mabd_rigid_visit(at, &sim->part, real);
+    mabd_rigid_visit(at, &sim->depth, sizeof sim->depth);
     mabd_rigid_inputs_visit(&sim->inputs, at);
     mabd_rigid_visit(at, &sim->books, sizeof sim->books);
+    if (!sim->contacts) return;
+    const mabd_list* kept = &sim->contacts->kept;
+    mabd_rigid_visit(at, kept->data, (size_t)kept->count * sizeof(mabd_impulse_kept));
+}
+
+// A saved state begins with the number of contact points that it keeps.
+static int64_t kept_count(const mabd_impulse_sim* sim) {
+    return sim->contacts ? sim->contacts->kept.count : 0;
 }
 
 size_t mabd_impulse_state_size(const void* self) {
-    return mabd_rigid_state_size((void*)self, visit);
+    return sizeof(int64_t) + mabd_rigid_state_size((void*)self, visit);
 }
 
 void mabd_impulse_save(const void* self, void* buffer) {
-    mabd_rigid_save((void*)self, visit, buffer);
+    const int64_t count = kept_count(self);
+    memcpy(buffer, &count, sizeof count);
+    mabd_rigid_save((void*)self, visit, (char*)buffer + sizeof count);
+}
+
+// Make room for the kept points of a saved state, whose size must be that of a state with them.
+static mabd_status make_room(mabd_impulse_sim* sim, int64_t count, size_t size) {
+    const size_t own = mabd_impulse_state_size(sim), element = sizeof(mabd_impulse_kept);
+    const size_t rest = own - (size_t)kept_count(sim) * element;
+    if (count < 0 || count > INT32_MAX || (count > 0 && !sim->contacts)) return MABD_ERR_INPUT;
+    if (size != rest + (size_t)count * element) return MABD_ERR_INPUT;
+    if (!sim->contacts) return MABD_OK;
+    mabd_list* kept = &sim->contacts->kept;
+    const int64_t more = count - kept->count;
+    if (more > 0) MABD_TRY(mabd_list_reserve(&sim->allocator, kept, element, more));
+    kept->count = (int32_t)count;
+    sim->contacts->points.count = sim->contacts->manifolds.count = 0;
+    return MABD_OK;
 }
 
 mabd_status mabd_impulse_restore(void* self, const void* buffer, size_t size, mabd_real time) {
     mabd_impulse_sim* sim = self;
-    MABD_TRY(mabd_rigid_restore(self, visit, buffer, size));
+    int64_t count;
+    if (size < sizeof count) return MABD_ERR_INPUT;
+    memcpy(&count, buffer, sizeof count);
+    MABD_TRY(make_room(sim, count, size));
+    MABD_TRY(
+        mabd_rigid_restore(self, visit, (const char*)buffer + sizeof count, size - sizeof count));
     sim->time = time;
     mabd_impulse_set_poses(sim, time);
     if (sim->blocks) mabd_impulse_blocks_write(sim);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time step of the impulse formulation: substeps, each
 //
+//   contacts    points, once a step (contact.c)
 //   loads       V with forces and without impulses (forces.c)
-//   rows        of joints (rows.c) and axes (axes.c) at the current pose
+//   rows        of joints (rows.c), axes (axes.c), contacts (contact_rows.c) at the current pose
 //   warm start  the impulses of the last substep
 //   sweeps      impulses that end the rates of the rows, errors included (sweep.c)
 //   move        poses by V
 //   relax       sweeps without errors: V loses the velocities of corrections
+//   rebound     in the last one (contact_sweep.c)
 
 #include "formulation/impulse/impulse_blocks.h"
+#include "formulation/impulse/impulse_contact.h"
 #include "formulation/impulse/impulse_direct.h"
 
 #include "base/clock.h"
@@ -67,6 +70,7 @@ static mabd_status start_rows(mabd_impulse_sim* sim, mabd_error* error) {
         mabd_impulse_blocks_place(sim);
     }
     mabd_impulse_set_axes(sim);
+    if (sim->contacts) mabd_impulse_set_contacts(sim);
     mabd_impulse_warm_start(sim, sim->part > 0 ? sim->h / sim->part : 0);
     if (sim->direct) mabd_impulse_direct_solve(sim, false);
     return MABD_OK;
@@ -87,7 +91,7 @@ static mabd_status end_substep(mabd_impulse_sim* sim, mabd_error* error) {
     return MABD_OK;
 }
 
-static mabd_status do_substep(mabd_impulse_sim* sim, mabd_error* error) {
+static mabd_status do_substep(mabd_impulse_sim* sim, bool last, mabd_error* error) {
     const mabd_impulse_def* def = &sim->def.impulse;
     double clock = mabd_clock();
     mabd_impulse_add_loads(sim);
@@ -98,9 +102,11 @@ static mabd_status do_substep(mabd_impulse_sim* sim, mabd_error* error) {
     sim->times[MABD_IMPULSE_SWEEP] += mabd_clock() - clock;
     mabd_impulse_move(sim);
     mabd_impulse_move_axes(sim);
+    if (sim->contacts) mabd_impulse_move_contacts(sim);
     clock = mabd_clock();
     for (int32_t k = 0; k < def->relaxations; k++) mabd_impulse_sweep(sim, true);
     sim->times[MABD_IMPULSE_SWEEP] += mabd_clock() - clock;
+    if (sim->contacts && last) mabd_impulse_rebound(sim);
     return end_substep(sim, error);
 }
 
@@ -126,6 +132,7 @@ static void report(const mabd_impulse_sim* sim, mabd_step_info* info) {
     info->impulse.colors = sim->blocks ? sim->blocks->packs.order.color_count : 0;
     info->impulse.impulse_change = sim->largest > 0 ? sim->change / sim->largest : 0;
     info->converged = !(info->impulse.impulse_change > MABD_IMPULSE_CONVERGED);
+    if (sim->contacts) mabd_impulse_report_contacts(sim, info);
     for (int32_t i = 0; i < sim->model->joint_count; i++) {
         const mabd_model_joint* joint = &sim->model->joints[i];
         const mabd_joint_view view = mabd_impulse_view(sim, joint);
@@ -134,28 +141,53 @@ static void report(const mabd_impulse_sim* sim, mabd_step_info* info) {
     }
 }
 
+static mabd_status find_contacts(mabd_impulse_sim* sim, mabd_real time, mabd_error* error) {
+    if (!sim->contacts) return MABD_OK;
+    const double clock = mabd_clock();
+    const mabd_status status = mabd_impulse_find_contacts(sim);
+    sim->times[MABD_IMPULSE_CONTACTS] += mabd_clock() - clock;
+    if (status == MABD_ERR_MEMORY) return mabd_fail_memory(error, "finding contacts");
+    if (status == MABD_OK) return MABD_OK;
+    const int32_t body = sim->contacts->geometry->bad_body;
+    char label[160];
+    mabd_model_body_label(sim->model, body, label, sizeof label);
+    return mabd_fail_at(error, status, body, -1, time, "the pose is not finite at %s (t = %g s)",
+                        label, (double)time);
+}
+
 static mabd_status advance(mabd_impulse_sim* sim, mabd_real time, mabd_error* error) {
     const mabd_impulse_def* def = &sim->def.impulse;
-    const int32_t parts = def->substeps;
+    const int32_t parts = mabd_impulse_substeps(sim);
     char label[160];
     sim->h = sim->def.h / (mabd_real)parts;
     sim->soft = mabd_impulse_soft_row(def, def->joint_hertz, MABD_IMPULSE_JOINT_DAMPING, sim->h);
+    sim->soft_contact =
+        mabd_impulse_soft_row(def, def->contact_hertz, MABD_IMPULSE_CONTACT_DAMPING, sim->h);
     sim->sweep = 0;
+    MABD_TRY(find_contacts(sim, time, error));
     for (int32_t k = 0; k < parts; k++) {
         sim->from = time + (mabd_real)k * sim->h;
-        MABD_TRY(do_substep(sim, error));
+        MABD_TRY(do_substep(sim, k == parts - 1, error));
     }
     const int32_t lost = find_lost_body(sim);
+    if (lost < 0 && sim->contacts && mabd_impulse_keep_contacts(sim) != MABD_OK) {
+        return mabd_fail_memory(error, "keeping contacts");
+    }
     if (lost < 0) return MABD_OK;
     mabd_model_body_label(sim->model, lost, label, sizeof label);
     return mabd_fail_at(error, MABD_ERR_DIVERGED, lost, -1, time,
                         "the motion is not finite at %s (t = %g s)", label, (double)time);
 }
 
+static double timed(const mabd_impulse_sim* sim) {
+    return sim->times[MABD_IMPULSE_CONTACTS] + sim->times[MABD_IMPULSE_ROWS] +
+           sim->times[MABD_IMPULSE_SWEEP];
+}
+
 mabd_status mabd_impulse_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error) {
     mabd_impulse_sim* sim = self;
     mabd_step_info local;
-    const double inside = sim->times[MABD_IMPULSE_ROWS] + sim->times[MABD_IMPULSE_SWEEP];
+    const double inside = timed(sim);
     const double clock = mabd_clock();
     if (!info) info = &local;
     memset(info, 0, sizeof *info);
@@ -171,8 +203,8 @@ mabd_status mabd_impulse_step(void* self, mabd_real time, mabd_step_info* info, 
     sim->time = time + sim->def.h;
     report(sim, info);
     mabd_impulse_book_step(sim, time);
+    mabd_impulse_watch_stability(sim);
     mabd_rigid_inputs_keep(&sim->inputs);
-    sim->times[MABD_IMPULSE_STEP] += mabd_clock() - clock + inside - sim->times[MABD_IMPULSE_ROWS] -
-                                     sim->times[MABD_IMPULSE_SWEEP];
+    sim->times[MABD_IMPULSE_STEP] += mabd_clock() - clock + inside - timed(sim);
     return MABD_OK;
 }

@@ -5,8 +5,8 @@
 // last one.
 
 #include "formulation/impulse/impulse_blocks.h"
+#include "formulation/impulse/impulse_contact.h"
 #include "formulation/impulse/impulse_direct.h"
-#include "formulation/impulse/impulse_kernel.h"
 
 #include <math.h>
 
@@ -57,6 +57,7 @@ void mabd_impulse_warm_start(mabd_impulse_sim* sim, mabd_real scale) {
         push_axis(sim, axis, &V, sim->axis_impulse[i]);
         mabd_impulse_store(&V, a, b);
     }
+    if (sim->contacts) mabd_impulse_warm_contacts(sim, scale);
 }
 
 static void sweep_blocks(mabd_impulse_sim* sim, bool relax, bool back) {
@@ -73,5 +74,6 @@ void mabd_impulse_sweep(mabd_impulse_sim* sim, bool relax) {
         const int32_t k = back ? sim->axis_count - 1 - i : i;
         sweep_axis(sim, &sim->axes[k], &sim->axis_impulse[k]);
     }
+    if (sim->contacts) mabd_impulse_sweep_contacts(sim, back, relax);
     if (sim->direct) mabd_impulse_direct_solve(sim, relax);
 }
