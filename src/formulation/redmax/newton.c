@@ -301,8 +301,20 @@ static mabd_status accelerate(const mabd_redmax_solve* s) {
     return MABD_OK;
 }
 
+// Solve for the change of the accelerations, in sim->step, that leaves those of rows as they are,
+// and move the forces of the rows.
+static mabd_status improve_rows(const mabd_redmax_solve* s) {
+    const mabd_redmax_loops* loops = &s->sim->loops;
+    const size_t row = (size_t)s->part->row_first, rows = (size_t)s->part->row_count;
+    if (mabd_redmax_mass_border(s) != MABD_OK) return fail_loop(s, MABD_ERR_SINGULAR);
+    memset(loops->step + row, 0, rows * sizeof *loops->step);
+    mabd_redmax_mass_solve(s, s->sim->step, loops->step + row);
+    for (size_t k = row; k < row + rows; k++) loops->force[k] += loops->step[k];
+    return MABD_OK;
+}
+
 // One iteration of Newton's method for accelerations on which bounds of pins depend; *size gets the
-// largest change, relative to the accelerations.
+// largest change, relative to the accelerations. Those of rows of loops stay as they are.
 static mabd_status improve(const mabd_redmax_solve* s, mabd_real* size) {
     mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_weights mass = {0, 0, 1};
@@ -315,7 +327,11 @@ static mabd_status improve(const mabd_redmax_solve* s, mabd_real* size) {
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->step[k] = sim->freedoms[k].prescribed ? 0 : -sim->r[k];
     }
-    mabd_redmax_apply(s, sim->step, sim->step);
+    if (s->part->row_count > 0) {
+        MABD_TRY(improve_rows(s));
+    } else {
+        mabd_redmax_apply(s, sim->step, sim->step);
+    }
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->a[k] += sim->step[k];
         const mabd_real own = (mabd_real)fabs(sim->step[k]) / (1 + (mabd_real)fabs(sim->a[k]));
@@ -331,8 +347,9 @@ static mabd_status improve(const mabd_redmax_solve* s, mabd_real* size) {
 mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* own) {
     mabd_redmax_solve s = *own;
     mabd_real size = (mabd_real)INFINITY;
-    if (!s.part->pins || s.part->row_count > 0) return mabd_redmax_with_bounds(own, accelerate);
-    s.loads = true; // explicit methods have no dry friction
+    if (!s.part->pins) return accelerate(own);
+    if (s.part->row_count > 0) MABD_TRY(accelerate(own)); // with the bounds of before
+    s.loads = true;                                       // explicit methods have no dry friction
     for (int32_t i = 0; i < s.sim->def.max_iterations && size > ACCELERATED; i++) {
         const mabd_real last = size;
         MABD_TRY(improve(&s, &size));

@@ -137,8 +137,10 @@ mabd_real mabd_redmax_axis_rate(const mabd_redmax_solve* s, int32_t k) {
     return mabd_v3_get(rates, k - link->first);
 }
 
-// Columns of a ball: the forces on theta', -t b(F), act by the rows Y of dtheta/dq.
-static void load_ball(const mabd_redmax_solve* s, const mabd_redmax_link* link, int32_t i) {
+// Columns of a ball: the forces on theta', -t b(F), act by the rows Y of dtheta/dq. dry: also where
+// dry friction slides.
+static void load_ball(const mabd_redmax_solve* s, const mabd_redmax_link* link, int32_t i,
+                      bool dry) {
     mabd_redmax_sim* sim = s->sim;
     mabd_vec3 theta;
     mabd_mat3 Y;
@@ -147,9 +149,12 @@ static void load_ball(const mabd_redmax_solve* s, const mabd_redmax_link* link, 
     const mabd_vec3 along = direction_of(sim->F[i].v);
     for (int j = 0; j < 3; j++) {
         const mabd_redmax_freedom* f = &sim->freedoms[link->first + j];
-        if (!has_pin(f) || !(f->control->friction_speed > 0)) continue;
+        const bool smooth = has_pin(f) && f->control->friction_speed > 0;
+        if (!has_pin(f) || (!smooth && (!dry || f->held))) continue;
         const mabd_pin_def* pin = &f->control->pin;
-        const mabd_real t = (mabd_real)tanh(mabd_v3_get(rate, j) / f->control->friction_speed);
+        const mabd_real t = smooth
+                                ? (mabd_real)tanh(mabd_v3_get(rate, j) / f->control->friction_speed)
+                                : mabd_redmax_friction_side(sim, link->first + j);
         const mabd_real size = t * pin->friction * pin->radius * RING;
         for (int k = 0; k < 3; k++) {
             mabd_spatial* left = &sim->left[link->first + k];
@@ -189,7 +194,7 @@ void mabd_redmax_load_columns(const mabd_redmax_solve* s, bool dry) {
             sim->left[k] = mabd_sp_axpy(t, slope, sim->S[k]);
             f->bend = t * by_q;
         }
-        if (link->kind == MABD_PRIMITIVE_BALL && link->laws) load_ball(s, link, i);
+        if (link->kind == MABD_PRIMITIVE_BALL && link->laws) load_ball(s, link, i, dry);
     }
 }
 

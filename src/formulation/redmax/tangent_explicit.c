@@ -99,6 +99,7 @@ static mabd_status enter_slope(mabd_redmax_pass* r) {
     if (status == MABD_OK && r->part->pins) {
         mabd_redmax_pass_loads(r);
         status = mabd_redmax_factor(&r->s, mass, &link);
+        if (status == MABD_OK && r->part->row_count > 0) status = mabd_redmax_mass_border(&r->s);
     }
     return status == MABD_OK ? MABD_OK : mabd_redmax_pass_fail(r, status);
 }

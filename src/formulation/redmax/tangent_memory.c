@@ -315,30 +315,6 @@ static mabd_status take_memory(mabd_redmax_gradient* g, const mabd_allocator* al
     return MABD_OK;
 }
 
-// True if a freedom is one of a ball with a dry pin.
-static bool is_dry_ball(const mabd_redmax_sim* sim, const mabd_redmax_freedom* f) {
-    const bool pin = f->control && f->control->pin.friction > 0;
-    return pin && !(f->control->friction_speed > 0) &&
-           sim->links[f->link].kind == MABD_PRIMITIVE_BALL;
-}
-
-// Refuse dry pins of balls, and pins beside rows.
-static mabd_status check_axes(const mabd_redmax_sim* sim, mabd_error* error) {
-    for (int32_t i = 0; i < sim->part_count; i++) {
-        if (!sim->parts[i].pins || sim->parts[i].border_count == 0) continue;
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'redmax': pins beside loops, springs and couplings have no "
-                         "derivatives");
-    }
-    for (int32_t k = 0; k < sim->freedom_count; k++) {
-        if (!is_dry_ball(sim, &sim->freedoms[k])) continue;
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'redmax': dry pins on three free rotations have no "
-                         "derivatives; friction_speed makes them smooth");
-    }
-    return MABD_OK;
-}
-
 mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_setup* setup,
                                       int32_t direction_count, const mabd_allocator* allocator,
                                       mabd_redmax_gradient** out, mabd_error* error) {
@@ -348,7 +324,6 @@ mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_
                          "formulation 'redmax': contacts of shapes are not smooth and have no "
                          "derivatives");
     }
-    MABD_TRY(check_axes(sim, error));
     for (int32_t i = 0; i < setup->parameter_count; i++) {
         MABD_TRY(check_parameter(sim, &setup->parameters[i], error));
     }

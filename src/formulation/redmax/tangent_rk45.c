@@ -101,6 +101,7 @@ static mabd_status enter_stage(mabd_redmax_pass* r, const mabd_redmax_rk45_place
     if (status == MABD_OK && r->part->pins) {
         mabd_redmax_pass_loads(r);
         status = mabd_redmax_factor(&r->s, mass, &link);
+        if (status == MABD_OK && r->part->row_count > 0) status = mabd_redmax_mass_border(&r->s);
     }
     if (status != MABD_OK) return mabd_redmax_pass_fail(r, status);
     mabd_redmax_derive_forces(&r->s);
@@ -128,10 +129,23 @@ static const double weights[6] = {-1 / 60., 9 / 60., -45 / 60., 45 / 60., -9 / 6
 /// Turn of a link between two of the points [rad].
 #define LINE_TURN ((mabd_real)0.01)
 
+// The rows as rates at a point of the line, `ahead` in time from the stage.
+static void enter_point(mabd_redmax_pass* r, const mabd_redmax_rk45_place* at, int i,
+                        mabd_real ahead) {
+    mabd_redmax_sim* sim = r->g->sim;
+    mabd_redmax_rk45_stage(&r->s, at->begin, at->size, i);
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        const mabd_real* own = mabd_redmax_rk45_slope(sim, k, i);
+        sim->q[k] += ahead * own[0], sim->step[k] = own[0] + ahead * own[1];
+    }
+    mabd_redmax_enter_rows(&r->s, sim->step);
+}
+
 // Distance of the points on the line, in time: no link turns far, nor does its velocity.
-static mabd_real line_spacing(const mabd_redmax_pass* r, int i) {
+static mabd_real line_spacing(mabd_redmax_pass* r, const mabd_redmax_rk45_place* at, int i) {
     const mabd_redmax_sim* sim = r->g->sim;
     mabd_real fast = 1;
+    enter_point(r, at, i, 0);
     for (int32_t l = r->part->link_first; l < mabd_redmax_pass_end_link(r); l++) {
         const mabd_real turn = mabd_v3_norm(sim->V[l].w);
         if (turn > fast) fast = turn;
@@ -145,18 +159,6 @@ static mabd_real line_spacing(const mabd_redmax_pass* r, int i) {
     return LINE_TURN / fast;
 }
 
-// The rows as rates at a point of the line, `ahead` in time from the stage.
-static void enter_point(mabd_redmax_pass* r, const mabd_redmax_rk45_place* at, int i,
-                        mabd_real ahead) {
-    mabd_redmax_sim* sim = r->g->sim;
-    mabd_redmax_rk45_stage(&r->s, at->begin, at->size, i);
-    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
-        const mabd_real* own = mabd_redmax_rk45_slope(sim, k, i);
-        sim->q[k] += ahead * own[0], sim->step[k] = own[0] + ahead * own[1];
-    }
-    mabd_redmax_enter_rows(&r->s, sim->step);
-}
-
 static void leave_rows(mabd_redmax_pass* r) {
     r->s.by_rate = false, r->s.row_bars = NULL;
 }
@@ -165,7 +167,7 @@ static void leave_rows(mabd_redmax_pass* r) {
 static void rows_back(mabd_redmax_pass* r, const mabd_redmax_rk45_place* at, int i,
                       mabd_real* center) {
     mabd_redmax_gradient* g = r->g;
-    const mabd_real spacing = line_spacing(r, i);
+    const mabd_real spacing = line_spacing(r, at, i);
     mabd_real* mu = g->line_mu + r->part->border_first;
     for (int p = 0; p < 6; p++) {
         const mabd_real ahead = places[p] * spacing;
@@ -296,7 +298,7 @@ static mabd_redmax_changes push(mabd_redmax_pass* r, int32_t i, const mabd_redma
 static void rows_forward(mabd_redmax_pass* r, const mabd_redmax_rk45_place* at, int i) {
     mabd_redmax_gradient* g = r->g;
     const size_t row = (size_t)r->part->row_first, rows = (size_t)r->part->row_count;
-    const mabd_real spacing = line_spacing(r, i);
+    const mabd_real spacing = line_spacing(r, at, i);
     for (int32_t d = 0; d < g->direction_count; d++) {
         memset(g->directions[d].rows + row, 0, rows * sizeof *g->force);
     }

@@ -302,6 +302,11 @@ static mabd_status enter_stage(mabd_redmax_pass* r, mabd_integrator method, int 
     } else {
         mabd_redmax_residual(&r->s);
     }
+    if (r->part->pins && r->part->law_count > 0) { // dry bounds are those of these wrenches
+        mabd_redmax_update_bounds(&r->s);
+        mabd_redmax_set_branches(&r->s, branch);
+        mabd_redmax_residual(&r->s);
+    }
     mabd_redmax_pass_loads(r);
     mabd_redmax_find_forces(&r->s);
     mabd_status status = mabd_redmax_factor(&r->s, mabd_redmax_stage_weights(r->s.gamma), &link);
