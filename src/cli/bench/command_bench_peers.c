@@ -38,7 +38,7 @@ typedef struct peers_bench {
     bench_peer_case cases[CASES_MAX];
     peer_program_info programs[PEER_PROGRAM_COUNT]; // (program_count) the available ones
     peers_report report;
-    bool own_failed; // mabd itself
+    bool own_failed; // the first formulation of mabd
 } peers_bench;
 
 #define X(name, text, package) text,
@@ -255,7 +255,7 @@ static int run_own(peers_bench* b, const mabd_model* model, double young, const 
             return say("out of memory", CLI_FAILED);
         }
         const bool skipped = strncmp(row->result.failure, PEER_SKIP, strlen(PEER_SKIP)) == 0;
-        if (row->result.failed_step >= 0 && !skipped) b->own_failed = true;
+        if (i == 0 && row->result.failed_step >= 0 && !skipped) b->own_failed = true;
         judge_row(b, scene, limits->samples);
     }
     return CLI_OK;

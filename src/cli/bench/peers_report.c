@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char METHOD[] = "wall clock around the step alone, of each step the fastest of the "
+static const char METHOD[] = "processor time of the step alone, of each step the fastest of the "
                              "repeats, mean after 5 steps; "
                              "gap by poses after every step; overlap by the shapes "
                              "at up to 200 instants; rest: way of the fastest body over the last "
