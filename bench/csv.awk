@@ -56,6 +56,28 @@ function print_table(first, rule,    i, j, line, rules) {
         print line
     }
 }
+# Format a length with few digits.
+function metres(value) { return sprintf(value + 0 < 0.01 ? "%.1e m" : "%.2g m", value) }
+
+# Text of a row of `mabd bench peers` that did not run all its steps; begins with the time of those
+# that it did. Empty: it ran.
+function failure(f, time,    result) {
+    result = f[column["result"]]
+    if (result ~ /^not run/) return "–"
+    if (f[column["ms_per_step"]] == "") {
+        sub(/^failed: /, "", result)
+        sub(/: killed after .* before the first step/, ", not built", result)
+        return result
+    }
+    if (result !~ /^failed/) return ""
+    sub(/^failed at /, "", result)
+    return time "<br>" result
+}
+# Largest gap of a row of `mabd bench peers`, bold if joints came apart.
+function gap_text(f) {
+    return f[column["result"]] ~ /apart/ ? "**" metres(f[column["max_gap"]]) "**" : metres(f[column["max_gap"]])
+}
+
 function grouped(number,    text) {
     text = sprintf("%d", number)
     while (match(text, /[0-9][0-9][0-9][0-9]($|,)/)) text = substr(text, 1, RSTART) "," substr(text, RSTART + 1)

@@ -3,30 +3,18 @@
 # per engine and variant, a column per scene; times over that of the first formulation of mabd.
 # usage: awk -f bench/csv.awk -f bench/peers-contacts.awk bench/results/MACHINE/peers-contacts.csv
 
-function metres(value) { return sprintf(value + 0 < 0.01 ? "%.1e m" : "%.2g m", value) }
-
 # Text of a row: time, gap, overlap, rest; or the failure.
-function cell(f,    result, text, gap) {
-    result = f[column["result"]]
-    if (result ~ /^not run/) return "–"
-    if (f[column["ms_per_step"]] == "") {
-        sub(/^failed: /, "", result)
-        sub(/: killed after .* before the first step/, ", not built", result)
-        return result
-    }
-    text = sprintf("%.2g", f[column["ms_per_step"]] / first[f[column["scene"]]])
-    if (result ~ /^failed/) {
-        sub(/^failed at /, "", result)
-        return text "<br>" result
-    }
-    gap = metres(f[column["max_gap"]])
-    if (result ~ /apart/) gap = "**" gap "**"
-    if (f[column["joints"]] > 0) text = text "<br>gap " gap
+function cell(f,    text, time) {
+    time = sprintf("%.2g", f[column["ms_per_step"]] / first[f[column["scene"]]])
+    text = failure(f, time)
+    if (text != "") return text
+    text = time
+    if (f[column["joints"]] > 0) text = text "<br>gap " gap_text(f)
     if (f[column["overlap"]] != "") text = text "<br>overlap " metres(f[column["overlap"]])
     if (f[column["overlap"]] != "" && f[column["rest_speed"]] != "") {
         text = text "<br>rest " sprintf("%.1e m/s", f[column["rest_speed"]])
     }
-    if (result ~ /^stopped/) text = text "<br>(" f[column["steps"]] " steps)"
+    if (f[column["result"]] ~ /^stopped/) text = text "<br>(" f[column["steps"]] " steps)"
     return text
 }
 

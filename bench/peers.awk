@@ -7,28 +7,13 @@
 function milliseconds(value) {
     return sprintf(value + 0 >= 1000 ? "%.0f ms" : "%.3g ms", value)
 }
-function metres(value) {
-    return sprintf(value + 0 < 0.01 ? "%.1e m" : "%.2g m", value)
-}
 
 # Text of a row: time, gap and energy, or the failure.
-function cell(f,    result, text, gap) {
-    result = f[column["result"]]
-    if (result ~ /^not run/) return "–"
-    if (f[column["ms_per_step"]] == "") {
-        sub(/^failed: /, "", result)
-        sub(/: killed after .* before the first step/, ", not built", result)
-        return result
-    }
-    text = milliseconds(f[column["ms_per_step"]])
-    if (result ~ /^failed/) {
-        sub(/^failed at /, "", result)
-        return text "<br>" result
-    }
-    gap = metres(f[column["max_gap"]])
-    if (result ~ /apart/) gap = "**" gap "**"
-    text = text "<br>" gap sprintf("<br>%.2g", f[column["energy_error"]])
-    if (result ~ /^stopped/) text = text "<br>(" f[column["steps"]] " steps)"
+function cell(f,    text) {
+    text = failure(f, milliseconds(f[column["ms_per_step"]]))
+    if (text != "") return text
+    text = milliseconds(f[column["ms_per_step"]]) "<br>" gap_text(f) sprintf("<br>%.2g", f[column["energy_error"]])
+    if (f[column["result"]] ~ /^stopped/) text = text "<br>(" f[column["steps"]] " steps)"
     return text
 }
 
