@@ -41,6 +41,24 @@ static mabd_status check_turns(const mabd_model* model, mabd_error* error) {
     return MABD_OK;
 }
 
+// A body that turns by half a turn or more in a substep has no velocity of the method.
+static mabd_status check_spins(const mabd_model* model, const mabd_sim_def* def,
+                               mabd_error* error) {
+    const int32_t given = def->variational.substeps;
+    const mabd_real h = def->h / (mabd_real)(given > 0 ? given : MABD_VARIATIONAL_SUBSTEPS_MAX);
+    for (int32_t i = 0; i < model->body_count; i++) {
+        const mabd_real spin = mabd_v3_norm(mabd_v3_load(model->start[i].angular_velocity));
+        char label[160];
+        if (model->body_motion[i] != MABD_MOTION_DYNAMIC || spin * h < 2) continue;
+        return mabd_fail_at(error, MABD_ERR_ARG, i, -1, 0,
+                            "%s turns by %.4g rad/s: formulation 'variational' allows less than "
+                            "%.4g with substeps of %g s",
+                            mabd_model_body_label(model, i, label, sizeof label), (double)spin,
+                            (double)(2 / h), (double)h);
+    }
+    return MABD_OK;
+}
+
 mabd_status mabd_variational_check(const mabd_model* model, const mabd_sim_def* def,
                                    mabd_error* error) {
     const mabd_variational_def* own = &def->variational;
@@ -65,5 +83,6 @@ mabd_status mabd_variational_check(const mabd_model* model, const mabd_sim_def* 
                          "formulation 'variational' does not use dual with newton 'exact': it must "
                          "stay auto, or newton be frozen");
     }
+    MABD_TRY(check_spins(model, def, error));
     return check_turns(model, error);
 }

@@ -186,7 +186,7 @@ void mabd_variational_get_efforts(const void* self, mabd_real* efforts) {
             const mabd_axis axis =
                 (mabd_axis)(row->kind == MABD_ROW_SLIDE ? row->axis : MABD_AXIS_RX + row->axis);
             mabd_real* effort = &efforts[6 * (size_t)i + (size_t)axis];
-            if (c->rigid) {
+            if (mabd_variational_is_held(c) || mabd_variational_is_paced(c)) {
                 // all that the row does besides spring and damper
                 *effort = sim->lambda[first + set->rigid_count + r] +
                           c->spring * (x[2 * r] - c->rest) +

@@ -5,6 +5,7 @@
 //   axis    everything on a coordinate acts on its mean rate y = (x1 - x0)/h:
 //             damper     -(h/2) d y before and after a node; -h d y after it if h d G M^-1 G' > 2
 //             armature   I y is the momentum after the node, that before it is state
+//             rate drive without limit: y is its rate in the middle of the substep
 //           together impulse = base - g y, the row y + (impulse - base)/g = 0
 //   rate    the same on the relative angular velocity in the joint frame on b (three free
 //           rotations), at node 0
@@ -105,20 +106,34 @@ static void take_linear(const mabd_variational_solve* s, const mabd_control* c,
     row->own += row->c;
 }
 
+// Rate that a drive wants over a substep: that of its middle.
+static mabd_real rate_of(const mabd_variational_solve* s, const mabd_control* c, int32_t k) {
+    const mabd_rigid_inputs* in = &s->sim->inputs;
+    if (in->target_set[k]) return in->target[k];
+    return mabd_rigid_signal(c->drive, s->time, s->h, s->time + s->h / 2);
+}
+
 static void start_control(const mabd_variational_solve* s, int32_t joint,
                           const mabd_joint_view* view, int32_t r, mabd_variational_row* row) {
     const mabd_variational_sim* sim = s->sim;
     const mabd_row_set* set = mabd_variational_set(sim, joint);
     const mabd_control* c = &set->control[r];
     const int32_t k = sim->model->joints[joint].coordinate + r;
-    row->kind = c->rigid ? MABD_VARIATIONAL_HELD : MABD_VARIATIONAL_AXIS;
-    row->target = sim->input[k];
+    row->kind = mabd_variational_is_held(c) ? MABD_VARIATIONAL_HELD : MABD_VARIATIONAL_AXIS;
+    if (row->kind == MABD_VARIATIONAL_HELD) {
+        row->target = sim->input[k];
+        return;
+    }
     if (mabd_variational_is_damped_turn(set, r)) {
         row->kind = MABD_VARIATIONAL_RATE;
         row->G = mabd_variational_turn_row(view, set->control_row[r].axis);
         row->own = mabd_variational_own_compliance(sim, joint, &row->G);
     }
-    if (!c->rigid) take_linear(s, c, &sim->next_axis[k], row);
+    if (mabd_variational_is_paced(c)) {
+        row->target = rate_of(s, c, k);
+        return;
+    }
+    take_linear(s, c, &sim->next_axis[k], row);
 }
 
 static void start_joint(const mabd_variational_solve* s, int32_t joint) {
@@ -189,7 +204,7 @@ static void set_residual(const mabd_variational_solve* s, const mabd_model_joint
         row->r = impulse;
         return;
     }
-    row->r = y + row->c * (impulse - row->base);
+    row->r = y - row->target + row->c * (impulse - row->base);
 }
 
 static mabd_real joint_errors(const mabd_variational_solve* s, int32_t joint, bool slopes) {

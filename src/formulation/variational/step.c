@@ -24,6 +24,8 @@
 
 /// Parts of a step that are not halved once more.
 #define PARTS_MAX (1 << 20)
+/// Depth above which a warning says that other formulations suit the scene: 64 parts.
+#define WARN_DEPTH 6
 
 static bool is_literal(const mabd_variational_sim* sim) {
     return sim->def.integrator == MABD_INTEGRATOR_SYMPLECTIC_EULER;
@@ -341,6 +343,17 @@ static mabd_status report_failure(const mabd_variational_sim* sim, const mabd_va
                         "%s %s (t = %g s)", r->reason, label, (double)sim->time);
 }
 
+// Tell that a motion needs many substeps: where its body is, and what has none.
+static void warn_depth(mabd_variational_sim* sim, int32_t island) {
+    char label[160];
+    const int32_t body = sim->islands[island].bodies[0];
+    mabd_warn(&sim->warnings, body, -1, (int64_t)((sim->time + sim->def.h / 2) / sim->def.h),
+              "forces of joints at %s and what moves with it ask for %d substeps: formulations "
+              "affine and redmax are implicit in them",
+              mabd_model_body_label(sim->model, body, label, sizeof label),
+              1 << sim->islands[island].depth);
+}
+
 // The state after the step becomes that of the simulation; that before it stays in `next` until the
 // next step, for the books.
 static void commit(mabd_variational_sim* sim) {
@@ -350,7 +363,10 @@ static void commit(mabd_variational_sim* sim) {
     sim->now = sim->next, sim->next = body;
     sim->axis = sim->next_axis, sim->next_axis = axis;
     sim->lambda = sim->next_lambda, sim->next_lambda = lambda;
-    for (int32_t i = 0; i < sim->island_count; i++) sim->depth[i] = sim->islands[i].depth;
+    for (int32_t i = 0; i < sim->island_count; i++) {
+        if (sim->depth[i] <= WARN_DEPTH && sim->islands[i].depth > WARN_DEPTH) warn_depth(sim, i);
+        sim->depth[i] = sim->islands[i].depth;
+    }
     sim->begun = true;
     sim->velocity_known = false;
     sim->time += sim->def.h;

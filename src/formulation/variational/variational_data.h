@@ -65,14 +65,14 @@ typedef enum mabd_variational_row_kind {
 } mabd_variational_row_kind;
 
 /// A row in a substep. Its equation is r = 0,
-///   HELD  r = C/h           AXIS, RATE  r = y + c (impulse - base)
+///   HELD  r = (C - target)/h           AXIS, RATE  r = y - target + c (impulse - base)
 typedef struct mabd_variational_row {
     mabd_rigid_row G;    // at the start
     mabd_rigid_row next; // of the rate at the end by V: f, E't
     mabd_real r;         // [m/s] or [rad/s]
     mabd_real c, base;   // compliance, impulse at rate 0
     mabd_real own;       // G M^-1 G' + c
-    mabd_real target;    // of HELD
+    mabd_real target;    // value of HELD, rate of others
     mabd_real damping;   // explicit half after the end [N s/m] or [N m s/rad], 0 = none
     mabd_variational_row_kind kind;
 } mabd_variational_row;
@@ -188,6 +188,15 @@ typedef struct mabd_variational_solve {
     mabd_real time; // of its start [s]
 } mabd_variational_solve;
 
+/// True if a control holds its coordinate: a rigid servo of unlimited force.
+MABD_FN bool mabd_variational_is_held(const mabd_control* c) {
+    return c->rigid ||
+           (c->drive && mabd_axis_is_position(c) && !(c->max_force < (mabd_real)INFINITY));
+}
+/// True if a control holds the rate of its coordinate with unlimited force.
+MABD_FN bool mabd_variational_is_paced(const mabd_control* c) {
+    return c->drive && c->drive_rate && !(c->max_force < (mabd_real)INFINITY);
+}
 /// True if a body moves by forces.
 MABD_FN bool mabd_variational_moves(const mabd_variational_sim* sim, int32_t body) {
     return body < sim->model->body_count && sim->body_island[body] >= 0;

@@ -37,13 +37,17 @@ static mabd_rigid_twist script_twist(const mabd_variational_sim* sim, int32_t bo
     return mabd_rigid_script_at(sim->model, &sim->model->scripts[script], sim->time).u;
 }
 
-// Rate of the target of a rigid servo at the state: that of its signal from the right; 0 of one
+// Rate that a rigid servo or a drive by rate wants at the state: that of its signal from the right; 0 of one
 // that a program holds.
 static mabd_real target_rate(const mabd_variational_sim* sim, const mabd_control* c, int32_t k) {
-    if (sim->inputs.target_set[k] || !c->servo) return 0;
+    const mabd_signal* signal = c->drive ? c->drive : c->servo;
     const mabd_real t = sim->time;
-    return (mabd_signal_value(c->servo, t + RATE_STEP) - mabd_signal_value(c->servo, t)) /
-           RATE_STEP;
+    if (mabd_variational_is_paced(c)) {
+        if (sim->inputs.target_set[k]) return sim->inputs.target[k];
+        return signal ? mabd_signal_value(signal, t) : 0;
+    }
+    if (sim->inputs.target_set[k] || !signal) return 0;
+    return (mabd_signal_value(signal, t + RATE_STEP) - mabd_signal_value(signal, t)) / RATE_STEP;
 }
 
 // Rows of a joint, and b = rate - G M^-1 (P, L).
@@ -68,14 +72,15 @@ static void take_joint(mabd_variational_sim* sim, const mabd_rigid_twist* u, int
             J[r] = mabd_variational_turn_row(&view, set->control_row[r - rigid].axis);
         }
         const mabd_real own = mabd_variational_own_compliance(sim, joint, &J[r]);
-        const bool whole = c && !c->rigid && h * c->damping * own > 2;
+        const bool held = c && (mabd_variational_is_held(c) || mabd_variational_is_paced(c));
+        const bool whole = c && !held && h * c->damping * own > 2;
         const mabd_real g = c ? c->armature + (whole ? h / 2 * c->damping : 0) : 0;
-        if (c && !c->rigid && !(g > 0)) {
+        if (c && !held && !(g > 0)) {
             drop(sim, first + r);
             continue;
         }
-        if (c && c->rigid) rate = target_rate(sim, c, k);
-        if (c && !c->rigid) {
+        if (held) rate = target_rate(sim, c, k);
+        if (c && !held) {
             sim->compliance[first + r] = 1 / g;
             rate = sim->axis[k].armature / g;
         }
