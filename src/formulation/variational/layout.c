@@ -2,6 +2,7 @@
 // Islands and memory of a simulation in the variational formulation: one arena, laid out twice, and
 // the solvers of the components.
 
+#include "formulation/variational/variational_exact.h"
 #include "formulation/variational/variational_sim.h"
 #include "formulation/variational/variational_system.h"
 #include "model/first_force.h"
@@ -308,9 +309,13 @@ static mabd_status create_systems(mabd_variational_sim* sim) {
         island->exact = island->has_rows && (newton == MABD_NEWTON_EXACT || island->shifted);
         island->exact |= needs_exact(sim, island);
         island->exact &= newton != MABD_NEWTON_FROZEN;
-        if (!island->exact) continue;
-        MABD_TRY(mabd_variational_system_create(sim, island, 0, NULL, &island->system));
-        sim->solver_bytes += mabd_variational_system_bytes(island->system);
+        if (!island->exact || !island->has_rows) continue;
+        if (!sim->exact) MABD_TRY(mabd_variational_exact_create(sim, &sim->exact));
+        for (int32_t i = 0; i < island->component_count; i++) {
+            const int32_t c = island->components[i];
+            if (!sim->ops[c]) continue;
+            MABD_TRY(mabd_variational_exact_add(sim, sim->exact, c));
+        }
     }
     return MABD_OK;
 }
@@ -350,6 +355,8 @@ void mabd_variational_release(mabd_variational_sim* sim) {
     for (int32_t i = 0; sim->memory && i < sim->island_count; i++) {
         mabd_variational_system_destroy(&sim->allocator, sim->islands[i].system);
     }
+    mabd_variational_exact_destroy(sim, sim->exact);
+    sim->exact = NULL;
     mabd_plan_destroy(sim->plan);
     mabd_free(&sim->allocator, sim->memory, sim->memory_size);
     sim->memory = NULL, sim->plan = NULL, sim->pool = NULL;
@@ -359,5 +366,6 @@ void mabd_variational_memory(const mabd_variational_sim* sim, size_t* bytes) {
     bytes[MABD_MEMORY_STATE] = sim->state_bytes;
     bytes[MABD_MEMORY_WORKSPACE] = sim->memory_size - sim->state_bytes + mabd_bytes(1, sizeof *sim);
     bytes[MABD_MEMORY_CONTACTS] = 0;
-    bytes[MABD_MEMORY_DUAL] = sim->plan->bytes + sim->solver_bytes;
+    bytes[MABD_MEMORY_DUAL] =
+        sim->plan->bytes + sim->solver_bytes + mabd_variational_exact_bytes(sim->exact);
 }

@@ -8,7 +8,7 @@
 //
 //   frozen   K = G0 M^-1 G0' + c, factored once a substep: symmetric, by the dual solvers. The
 //            residual is exact; the iteration converges with the rate h |w|.
-//   exact    all derivatives (system.c), factored in every iteration.
+//   exact    all derivatives (exact.c), factored in every iteration.
 //
 // The iteration ends on lengths, not on velocities: h |dv| and h |dw| times the radius of gyration
 // below a tenth of the row tolerance, rows below the tolerance, round-off of the coordinates aside.
@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "formulation/variational/variational_body.h"
-#include "formulation/variational/variational_system.h"
+#include "formulation/variational/variational_exact.h"
 
 #include <float.h>
 #include <math.h>
@@ -189,20 +189,19 @@ static mabd_status fail_at(const mabd_variational_solve* s, mabd_status status, 
 static mabd_status exact_direction(const mabd_variational_solve* s) {
     int32_t body, joint;
     double clock = mabd_clock();
-    mabd_variational_system_assemble(s);
-    const mabd_status status = mabd_variational_system_factor(s, &body, &joint);
+    const mabd_status status = mabd_variational_exact_factor(s, &body, &joint);
     s->report->factor_seconds += mabd_clock() - clock;
     if (status != MABD_OK) {
         return fail_at(s, status, body, joint, "the linear system is singular at");
     }
     clock = mabd_clock();
-    mabd_variational_system_solve(s);
+    mabd_variational_exact_solve(s);
     s->report->solve_seconds += mabd_clock() - clock;
     return MABD_OK;
 }
 
 static mabd_status find_direction(const mabd_variational_solve* s) {
-    if (s->island->exact) return exact_direction(s);
+    if (s->island->exact && s->island->has_rows) return exact_direction(s);
     if (s->island->has_rows) {
         frozen_direction(s);
     } else {

@@ -101,7 +101,7 @@ typedef struct mabd_variational_island {
     bool has_rows;                          // some joint has rows
     bool exact;                             // unsymmetric matrix in every iteration
     bool shifted;                           // its rows may depend on each other
-    struct mabd_variational_system* system; // of the exact matrix, null = none
+    struct mabd_variational_system* system; // over bodies and rows, null = none
 } mabd_variational_island;
 
 /// Report of the step of one island.
@@ -144,6 +144,7 @@ typedef struct mabd_variational_sim {
     const mabd_dual_ops** ops;                       // (components) null = no rows
     void** solvers;                                  // (components) of the symmetric matrix
     mabd_real *D, *U;                                // of the symmetric matrix
+    struct mabd_variational_exact* exact;            // exact matrices, null = none
     bool damped_springs;                             // between points
 
     // state

@@ -2,6 +2,7 @@
 // The linear systems of a substep of the variational formulation: Jacobians of the rows against
 // central differences, the exact matrix against a dense one that the test builds and solves itself.
 #include "formulation/variational/variational_body.h"
+#include "formulation/variational/variational_exact.h"
 #include "formulation/variational/variational_system.h"
 #include "sim/sim_object.h"
 #include "support/random_scene.h"
@@ -215,12 +216,36 @@ static void set_possible_rows(const mabd_variational_solve* s) {
     }
 }
 
+// The matrix over the rows alone gives the same increments of velocities, and the same impulses on
+// the bodies.
+static void expect_rows_alike(const mabd_variational_solve* s) {
+    mabd_variational_sim* sim = s->sim;
+    mabd_rigid_twist* known = calloc((size_t)s->island->body_count, sizeof *known);
+    double worst = 0, size = 0;
+    int32_t body, joint;
+    for (int32_t i = 0; i < s->island->body_count; i++) {
+        known[i] = sim->motion[s->island->bodies[i]].change;
+    }
+    cr_assert(eq(int, mabd_variational_exact_factor(s, &body, &joint), MABD_OK));
+    mabd_variational_exact_solve(s);
+    for (int32_t i = 0; i < s->island->body_count; i++) {
+        const mabd_rigid_twist change = sim->motion[s->island->bodies[i]].change;
+        worst = fmax(worst, mabd_v3_norm(mabd_v3_sub(change.v, known[i].v)));
+        worst = fmax(worst, mabd_v3_norm(mabd_v3_sub(change.w, known[i].w)));
+        size = fmax(size, mabd_v3_norm(change.v) + mabd_v3_norm(change.w));
+    }
+    cr_expect(lt(dbl, worst, 1e-8 * size));
+    free(known);
+}
+
 static void expect_solution(uint64_t seed, random_pattern pattern) {
     mabd_model* model;
     mabd_sim* sim = random_sim(seed, pattern, &model);
     mabd_variational_sim* own = sim->self;
     mabd_variational_report report = {0};
     const mabd_variational_solve s = substep_of(own, 0, &report);
+    rig_check(mabd_variational_system_create(own, s.island, 0, NULL, &s.island->system), NULL,
+              "system");
     mabd_variational_system* system = s.island->system;
     const int n = system->pattern.blocks.row_count;
     double *A = calloc((size_t)(n * n), sizeof *A), *b = calloc((size_t)n, sizeof *b), worst = 0,
@@ -252,6 +277,7 @@ static void expect_solution(uint64_t seed, random_pattern pattern) {
         cr_expect(fabs(sum) < 1e-9 * scale, "seed %d, row %d of %d: %g of %g", (int)seed, i, n, sum,
                   scale);
     }
+    expect_rows_alike(&s);
     if (!s.island->shifted) {
         dense_solve(n, A, b);
         for (int i = 0; i < n; i++) {
