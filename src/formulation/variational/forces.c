@@ -94,7 +94,7 @@ void mabd_variational_find_forces(const mabd_variational_solve* s, const mabd_ri
         add_joint(s, poses, x, time, island->joints[i], share);
     }
     for (int32_t i = 0; i < island->spring_count; i++) {
-        const mabd_model_spring* own = &sim->model->springs[sim->springs[island->spring_first + i]];
+        const mabd_model_spring* own = &sim->model->springs[island->springs[i]];
         const mabd_rigid_spring spring = mabd_rigid_spring_at(sim->model, own, poses, u);
         mabd_rigid_spring_pull(sim->model, own, poses, spring.t.T, sim->load);
     }

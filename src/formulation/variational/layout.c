@@ -2,6 +2,7 @@
 // Islands and memory of a simulation in the variational formulation: one arena, laid out twice, and
 // the solvers of the components.
 
+#include "formulation/variational/variational_contact.h"
 #include "formulation/variational/variational_exact.h"
 #include "formulation/variational/variational_sim.h"
 #include "formulation/variational/variational_system.h"
@@ -29,7 +30,7 @@ static bool acts(const mabd_model* m, int32_t index) {
            (is_dynamic(m, joint->a) || is_dynamic(m, joint->b));
 }
 
-static int32_t find_root(int32_t* root, int32_t body) {
+int32_t mabd_variational_root(int32_t* root, int32_t body) {
     while (root[body] != body) {
         root[body] = root[root[body]];
         body = root[body];
@@ -37,8 +38,8 @@ static int32_t find_root(int32_t* root, int32_t body) {
     return body;
 }
 
-static void join(int32_t* root, int32_t a, int32_t b) {
-    a = find_root(root, a), b = find_root(root, b);
+void mabd_variational_unite(int32_t* root, int32_t a, int32_t b) {
+    a = mabd_variational_root(root, a), b = mabd_variational_root(root, b);
     if (a < b) root[b] = a;
     if (b < a) root[a] = b;
 }
@@ -59,17 +60,17 @@ static void join_bodies(const mabd_model* m, int32_t* root) {
     for (int32_t i = 0; i < m->joint_count; i++) {
         const mabd_model_joint* joint = &m->joints[i];
         if (!acts(m, i) || !is_dynamic(m, joint->a) || !is_dynamic(m, joint->b)) continue;
-        join(root, joint->a, joint->b);
+        mabd_variational_unite(root, joint->a, joint->b);
     }
     for (int32_t i = 0; i < m->spring_count; i++) {
         const int32_t first = anchor_of(m, &m->springs[i]);
         for (int32_t k = 0; first >= 0 && k < m->springs[i].count; k++) {
             const int32_t body = m->spring_points[m->springs[i].first + k].body;
             if (body == m->body_count || m->body_motion[body] == MABD_MOTION_FIXED) continue;
-            join(root, first, body);
+            mabd_variational_unite(root, first, body);
         }
     }
-    for (int32_t i = 0; i < m->body_count; i++) root[i] = find_root(root, i);
+    for (int32_t i = 0; i < m->body_count; i++) root[i] = mabd_variational_root(root, i);
 }
 
 // Number the islands by their lowest dynamic body; returns their number. work (bodies): roots in,
@@ -156,7 +157,7 @@ static void list_islands(mabd_variational_sim* sim, int32_t* first) {
     }
     sort_by_island(sim, m->spring_count, island_of_spring, sim->springs, first);
     for (int32_t k = 0; k < sim->island_count; k++) {
-        sim->islands[k].spring_first = first[k];
+        sim->islands[k].springs = sim->springs + first[k];
         sim->islands[k].spring_count = first[k + 1] - first[k];
     }
 }
@@ -295,6 +296,18 @@ static bool needs_exact(const mabd_variational_sim* sim, const mabd_variational_
     return needs;
 }
 
+// True if contacts or bounds of axes need the exact matrix of an island.
+static bool meets(const mabd_variational_sim* sim, const mabd_variational_island* island) {
+    const mabd_variational_contacts* c = sim->contacts;
+    if (c && c->bound_first[island->first] < c->bound_first[island->first + 1]) return true;
+    for (int32_t i = 0; c && i < island->body_count; i++) {
+        int32_t count;
+        (void)mabd_model_colliders(sim->model, island->bodies[i], &count);
+        if (count > 0) return true;
+    }
+    return false;
+}
+
 // Choose the matrix of each island: exact with cycles, whose rows may depend on each other and
 // whose dead points the frozen one does not pass.
 static mabd_status create_systems(mabd_variational_sim* sim) {
@@ -309,6 +322,10 @@ static mabd_status create_systems(mabd_variational_sim* sim) {
         island->exact = island->has_rows && (newton == MABD_NEWTON_EXACT || island->shifted);
         island->exact |= needs_exact(sim, island);
         island->exact &= newton != MABD_NEWTON_FROZEN;
+        if (meets(sim, island)) {
+            MABD_TRY(mabd_variational_give_system(sim, island));
+            sim->solver_bytes += mabd_variational_system_bytes(island->system);
+        }
         if (!island->exact || !island->has_rows) continue;
         if (!sim->exact) MABD_TRY(mabd_variational_exact_create(sim, &sim->exact));
         for (int32_t i = 0; i < island->component_count; i++) {
@@ -340,6 +357,7 @@ mabd_status mabd_variational_prepare(mabd_variational_sim* sim) {
         map_bodies(sim, island);
         list_islands(sim, first);
         status = create_solvers(sim);
+        if (status == MABD_OK) status = mabd_variational_contacts_create(sim);
         if (status == MABD_OK) status = create_systems(sim);
     }
     mabd_free(&sim->allocator, work, bytes);
@@ -349,6 +367,8 @@ mabd_status mabd_variational_prepare(mabd_variational_sim* sim) {
 
 void mabd_variational_release(mabd_variational_sim* sim) {
     mabd_pool_destroy(sim->pool);
+    mabd_variational_contacts_destroy(sim->contacts);
+    sim->contacts = NULL;
     for (int32_t i = 0; sim->memory && i < sim->plan->component_count; i++) {
         if (sim->ops[i]) sim->ops[i]->destroy(&sim->allocator, sim->solvers[i]);
     }
@@ -365,7 +385,7 @@ void mabd_variational_release(mabd_variational_sim* sim) {
 void mabd_variational_memory(const mabd_variational_sim* sim, size_t* bytes) {
     bytes[MABD_MEMORY_STATE] = sim->state_bytes;
     bytes[MABD_MEMORY_WORKSPACE] = sim->memory_size - sim->state_bytes + mabd_bytes(1, sizeof *sim);
-    bytes[MABD_MEMORY_CONTACTS] = 0;
+    bytes[MABD_MEMORY_CONTACTS] = mabd_variational_contacts_bytes(sim->contacts);
     bytes[MABD_MEMORY_DUAL] =
         sim->plan->bytes + sim->solver_bytes + mabd_variational_exact_bytes(sim->exact);
 }

@@ -58,8 +58,7 @@ static void give(mabd_variational_sim* sim, int32_t body, mabd_rigid_wrench G, m
     given->t = mabd_v3_axpy(impulse, G.t, given->t);
 }
 
-// Compute all residuals at the iterate. Returns the largest error of a held row.
-static mabd_real evaluate(const mabd_variational_solve* s, int32_t* joint) {
+mabd_real mabd_variational_evaluate(const mabd_variational_solve* s, bool slopes, int32_t* joint) {
     mabd_variational_sim* sim = s->sim;
     const mabd_variational_island* island = s->island;
     for (int32_t i = 0; i < island->body_count; i++) start_residual(s, island->bodies[i]);
@@ -78,7 +77,7 @@ static mabd_real evaluate(const mabd_variational_solve* s, int32_t* joint) {
         motion->d.f = mabd_v3_sub(motion->d.f, motion->given.f);
         motion->d.t = mabd_v3_sub(motion->d.t, motion->given.t);
     }
-    return mabd_variational_row_errors(s, island->exact, joint);
+    return mabd_variational_row_errors(s, slopes, joint);
 }
 
 // Call f for every row of an island.
@@ -180,8 +179,8 @@ static void frozen_direction(const mabd_variational_solve* s) {
     }
 }
 
-static mabd_status fail_at(const mabd_variational_solve* s, mabd_status status, int32_t body,
-                           int32_t joint, const char* reason) {
+mabd_status mabd_variational_fail(const mabd_variational_solve* s, mabd_status status, int32_t body,
+                                  int32_t joint, const char* reason) {
     s->report->body = body, s->report->joint = joint, s->report->reason = reason;
     return status;
 }
@@ -192,7 +191,7 @@ static mabd_status exact_direction(const mabd_variational_solve* s) {
     const mabd_status status = mabd_variational_exact_factor(s, &body, &joint);
     s->report->factor_seconds += mabd_clock() - clock;
     if (status != MABD_OK) {
-        return fail_at(s, status, body, joint, "the linear system is singular at");
+        return mabd_variational_fail(s, status, body, joint, "the linear system is singular at");
     }
     clock = mabd_clock();
     mabd_variational_exact_solve(s);
@@ -212,7 +211,7 @@ static mabd_status find_direction(const mabd_variational_solve* s) {
 
 // ---- the iteration -----------------------------------------------------------------------------
 
-static void keep_base(const mabd_variational_solve* s) {
+void mabd_variational_keep_base(const mabd_variational_solve* s) {
     mabd_variational_sim* sim = s->sim;
     for (int32_t i = 0; i < s->island->body_count; i++) {
         mabd_variational_motion* motion = &sim->motion[s->island->bodies[i]];
@@ -221,7 +220,7 @@ static void keep_base(const mabd_variational_solve* s) {
     FOR_ROWS(s, r) sim->base[r] = sim->impulse[r];
 }
 
-static void move(const mabd_variational_solve* s, mabd_real part) {
+void mabd_variational_move(const mabd_variational_solve* s, mabd_real part) {
     mabd_variational_sim* sim = s->sim;
     for (int32_t i = 0; i < s->island->body_count; i++) {
         mabd_variational_motion* motion = &sim->motion[s->island->bodies[i]];
@@ -230,8 +229,7 @@ static void move(const mabd_variational_solve* s, mabd_real part) {
     FOR_ROWS(s, r) sim->impulse[r] = sim->base[r] + part * sim->change[r];
 }
 
-// Largest length of an increment [m].
-static mabd_real size_of_change(const mabd_variational_solve* s) {
+mabd_real mabd_variational_size_of_change(const mabd_variational_solve* s) {
     const mabd_variational_sim* sim = s->sim;
     mabd_real most = 0;
     for (int32_t i = 0; i < s->island->body_count; i++) {
@@ -244,18 +242,16 @@ static mabd_real size_of_change(const mabd_variational_solve* s) {
     return s->h * most;
 }
 
-static mabd_real largest_coordinate(const mabd_variational_solve* s) {
+mabd_real mabd_variational_round_off(const mabd_variational_solve* s) {
     mabd_real most = 1;
     for (int32_t i = 0; i < s->island->body_count; i++) {
         const mabd_real size = mabd_v3_norm(s->sim->next[s->island->bodies[i]].c);
         if (size > most) most = size;
     }
-    return most;
+    return ROUND_OFF * most;
 }
 
-// Halve a step until no body turns by half a turn. Returns the body that would in the whole step,
-// -1 = none.
-static int32_t bound_turns(const mabd_variational_solve* s, mabd_real* part) {
+int32_t mabd_variational_bound_turns(const mabd_variational_solve* s, mabd_real* part) {
     int32_t bounded = -1;
     for (int32_t i = 0; i < s->island->body_count; i++) {
         const int32_t body = s->island->bodies[i];
@@ -271,28 +267,29 @@ static int32_t bound_turns(const mabd_variational_solve* s, mabd_real* part) {
 
 mabd_status mabd_variational_newton(const mabd_variational_solve* s) {
     const mabd_sim_def* def = &s->sim->def;
-    const mabd_real round_off = ROUND_OFF * largest_coordinate(s);
+    const mabd_real round_off = mabd_variational_round_off(s);
     const mabd_real goal = STEP_PART * def->row_tolerance + round_off;
     int32_t joint = -1, body = -1;
     if (s->island->has_rows && !s->island->exact) {
         const mabd_status status = mabd_variational_factor(s, &joint);
         if (status != MABD_OK) {
-            return fail_at(s, status, -1, joint, "the matrix of the joints is singular at");
+            return mabd_variational_fail(s, status, -1, joint,
+                                         "the matrix of the joints is singular at");
         }
     }
-    evaluate(s, &joint);
+    mabd_variational_evaluate(s, s->island->exact, &joint);
     mabd_real merit = merit_of(s);
     for (int32_t k = 0; k < def->max_iterations; k++) {
         MABD_TRY(find_direction(s));
-        const mabd_real size = size_of_change(s);
+        const mabd_real size = mabd_variational_size_of_change(s);
         if (!(size < (mabd_real)INFINITY)) break;
         mabd_real part = 1, error;
-        keep_base(s);
+        mabd_variational_keep_base(s);
         s->report->iterations++;
-        body = bound_turns(s, &part);
+        body = mabd_variational_bound_turns(s, &part);
         for (;;) {
-            move(s, part);
-            error = evaluate(s, &joint);
+            mabd_variational_move(s, part);
+            error = mabd_variational_evaluate(s, s->island->exact, &joint);
             const mabd_real now = merit_of(s);
             if (now < merit || size <= goal / STEP_PART) {
                 merit = now;
@@ -301,20 +298,22 @@ mabd_status mabd_variational_newton(const mabd_variational_solve* s) {
             part /= 2;
             s->report->line_searches++;
             if (part < LEAST_PART) {
-                return fail_at(s, MABD_ERR_DIVERGED, body, joint, "the step does not converge at");
+                return mabd_variational_fail(s, MABD_ERR_DIVERGED, body, joint,
+                                             "the step does not converge at");
             }
         }
         if (part == 1 && size <= goal && error <= def->row_tolerance) {
             if (!mabd_variational_is_reversed(s, &joint)) return MABD_OK;
-            return fail_at(s, MABD_ERR_DIVERGED, -1, joint,
-                           "the step ends with an axis reversed at");
+            return mabd_variational_fail(s, MABD_ERR_DIVERGED, -1, joint,
+                                         "the step ends with an axis reversed at");
         }
     }
-    return fail_at(s, MABD_ERR_DIVERGED, body, joint, "the step does not converge at");
+    return mabd_variational_fail(s, MABD_ERR_DIVERGED, body, joint,
+                                 "the step does not converge at");
 }
 
 void mabd_variational_drift(const mabd_variational_solve* s) {
     int32_t joint;
     FOR_ROWS(s, r) s->sim->impulse[r] = 0;
-    evaluate(s, &joint);
+    mabd_variational_evaluate(s, s->island->exact, &joint);
 }

@@ -2,6 +2,7 @@
 // Results for a user: poses in user frames, energies, joint forces, coordinates. Joint forces are
 // those of the last substep, means about its start.
 
+#include "formulation/variational/variational_contact.h"
 #include "formulation/variational/variational_sim.h"
 #include "formulation/variational/variational_solve.h"
 #include "rigid/frames.h"
@@ -147,7 +148,8 @@ void mabd_variational_get_joint_forces(const void* self, mabd_real* forces) {
         for (int32_t r = 0; r < set->control_count; r++) {
             const int32_t k = joint->coordinate + r;
             const mabd_real lambda = sim->lambda[first + set->rigid_count + r];
-            const mabd_real spring = explicit_force(sim, &set->control[r], k);
+            const mabd_real spring = explicit_force(sim, &set->control[r], k) +
+                                     mabd_variational_bound_force(sim, k, false);
             const bool turn = mabd_variational_is_damped_turn(set, r);
             const bool slide = set->control_row[r].kind == MABD_ROW_SLIDE;
             mabd_rigid_row J = mabd_rigid_row_jacobian(&at, &set->control_row[r]);
@@ -193,7 +195,8 @@ void mabd_variational_get_efforts(const void* self, mabd_real* efforts) {
                           (c->damping - c->gain_damping) * x[2 * r + 1];
             } else {
                 *effort = c->gain * ((c->gain > 0 ? sim->input[k] : 0) - x[2 * r]) -
-                          c->gain_damping * x[2 * r + 1];
+                          c->gain_damping * x[2 * r + 1] +
+                          mabd_variational_bound_force(sim, k, true);
             }
         }
     }

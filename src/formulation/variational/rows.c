@@ -180,9 +180,8 @@ static mabd_rigid_twist side_twist(const mabd_variational_solve* s, int32_t body
     return mabd_rigid_script_at(sim->model, &sim->model->scripts[script], middle).u;
 }
 
-// Turn a Jacobian at the end into one by V: E't.
-static mabd_rigid_wrench by_velocity(const mabd_variational_sim* sim, int32_t body,
-                                     mabd_rigid_wrench w) {
+mabd_rigid_wrench mabd_variational_by_velocity(const mabd_variational_sim* sim, int32_t body,
+                                               mabd_rigid_wrench w) {
     if (mabd_variational_moves(sim, body)) w.t = mabd_m3_tmul(sim->motion[body].turn, w.t);
     return w;
 }
@@ -237,8 +236,8 @@ static mabd_real joint_errors(const mabd_variational_solve* s, int32_t joint, bo
         set_residual(s, j, row, C[r], r < rigid ? 0 : x0[r - rigid], sim->impulse[first + r]);
         const bool moving = row->kind <= MABD_VARIATIONAL_AXIS;
         if (slopes && moving) {
-            row->next.a = by_velocity(sim, j->a, J[r].a);
-            row->next.b = by_velocity(sim, j->b, J[r].b);
+            row->next.a = mabd_variational_by_velocity(sim, j->a, J[r].a);
+            row->next.b = mabd_variational_by_velocity(sim, j->b, J[r].b);
         }
         if (row->kind == MABD_VARIATIONAL_RATE) row->next = row->G;
         const mabd_real error = (mabd_real)fabs(row->r) * s->h - ROUND_OFF * size;

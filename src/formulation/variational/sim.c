@@ -4,6 +4,7 @@
 #include "formulation/variational/variational_sim.h"
 
 #include "base/error.h"
+#include "formulation/variational/variational_contact.h"
 #include "formulation/variational/variational_system.h"
 #include "rigid/component_dual.h"
 #include "rigid/creation.h"
@@ -92,14 +93,14 @@ static void get_times(const void* self, double* seconds) {
 #define X(name, text) text,
 static const char* const stage_names[] = {MABD_VARIATIONAL_STAGE_LIST(X) NULL};
 #undef X
-static const char* const unused[] = {"gap_tolerance", "contact_tolerance", "variational.cone",
-                                     "variational.cone_sides", NULL};
+static const char* const unused[] = {"gap_tolerance", NULL};
 
 const mabd_formulation_ops mabd_formulation_variational = {
     .name = "variational",
     .paper_name = "VI",
     .state_version = 1,
-    .can = MABD_CAN_LOOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH | MABD_CAN_SPRINGS,
+    .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH |
+           MABD_CAN_SPRINGS,
     .integrators = 1U << MABD_INTEGRATOR_RATTLE | 1U << MABD_INTEGRATOR_SYMPLECTIC_EULER,
     .stages = stage_names,
     .unused = unused,
@@ -126,8 +127,8 @@ const mabd_formulation_ops mabd_formulation_variational = {
     .restart_input = mabd_variational_restart_input,
     .get_controls = mabd_variational_get_controls,
     .get_target = mabd_variational_get_target,
-    .get_contacts = mabd_rigid_no_contacts,
-    .overlap = mabd_rigid_no_overlap,
+    .get_contacts = mabd_variational_get_contacts,
+    .overlap = mabd_variational_overlap,
     .state_size = mabd_variational_state_size,
     .save = mabd_variational_save,
     .restore = mabd_variational_restore,

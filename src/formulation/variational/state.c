@@ -2,6 +2,7 @@
 // The start state, states that are set, states as bytes. All are states that the joints allow
 // (rigid/start.h). Momenta of a start are those of its velocities: the discrete Legendre transform.
 
+#include "formulation/variational/variational_contact.h"
 #include "formulation/variational/variational_sim.h"
 #include "formulation/variational/variational_solve.h"
 #include "rigid/frames.h"
@@ -87,6 +88,7 @@ mabd_status mabd_variational_start(mabd_variational_sim* sim, mabd_error* error)
     mabd_rigid_inputs_clear(&sim->inputs);
     memset(sim->times, 0, sizeof sim->times);
     memset(sim->depth, 0, (size_t)sim->island_count * sizeof *sim->depth);
+    mabd_variational_reset_contacts(sim);
     place_fixed(sim);
     take_state(sim, 0, sim->start, true, false);
     place_fixed(sim);
@@ -100,6 +102,7 @@ mabd_status mabd_variational_set_state(void* self, mabd_real time, const mabd_mo
     mabd_variational_sim* sim = self;
     (void)error;
     const mabd_measure before = mabd_variational_measure(sim);
+    if (moved) mabd_variational_reset_contacts(sim);
     take_state(sim, time, state, moved, true);
     const mabd_measure after = mabd_variational_measure(sim);
     mabd_rigid_books_carry(&sim->books, &before, &after);
@@ -124,16 +127,25 @@ static void visit(void* self, mabd_rigid_cursor* at) {
 }
 
 size_t mabd_variational_state_size(const void* self) {
-    return mabd_rigid_state_size(self, visit);
+    const mabd_variational_sim* sim = self;
+    return mabd_rigid_state_size(self, visit) + mabd_variational_contacts_state_size(sim->contacts);
 }
 
 void mabd_variational_save(const void* self, void* buffer) {
+    const mabd_variational_sim* sim = self;
     mabd_rigid_save(self, visit, buffer);
+    mabd_variational_save_contacts(sim->contacts,
+                                   (char*)buffer + mabd_rigid_state_size(self, visit));
 }
 
 mabd_status mabd_variational_restore(void* self, const void* buffer, size_t size, mabd_real time) {
     mabd_variational_sim* sim = self;
-    MABD_TRY(mabd_rigid_restore(self, visit, buffer, size));
+    const size_t own = mabd_rigid_state_size(self, visit);
+    if (size < own) return MABD_ERR_INPUT;
+    const void* points = (const char*)buffer + own;
+    MABD_TRY(mabd_variational_restore_contacts(sim->contacts, points, size - own, true));
+    MABD_TRY(mabd_rigid_restore(self, visit, buffer, own));
+    MABD_TRY(mabd_variational_restore_contacts(sim->contacts, points, size - own, false));
     sim->time = time;
     sim->velocity_known = false;
     return MABD_OK;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "formulation/variational/variational_body.h"
+#include "formulation/variational/variational_contact.h"
 #include "formulation/variational/variational_sim.h"
 #include "formulation/variational/variational_solve.h"
 #include "rigid/row_error.h"
@@ -38,7 +39,7 @@ static void place_scripts(const mabd_variational_solve* s, mabd_rigid_pose* pose
     mabd_variational_sim* sim = s->sim;
     const mabd_model* m = sim->model;
     for (int32_t i = 0; i < s->island->spring_count; i++) {
-        const mabd_model_spring* own = &m->springs[sim->springs[s->island->spring_first + i]];
+        const mabd_model_spring* own = &m->springs[s->island->springs[i]];
         for (int32_t k = 0; k < own->count; k++) {
             const int32_t body = m->spring_points[own->first + k].body;
             if (sim->body_script[body] < 0) continue;
@@ -181,7 +182,8 @@ static void end_joint(const mabd_variational_solve* s, int32_t joint) {
         const int32_t row = first + set->rigid_count + r, k = j->coordinate + r;
         const mabd_variational_row* own = &sim->rows[row];
         mabd_variational_axis* axis = &sim->next_axis[k];
-        const bool acts = own->kind == MABD_VARIATIONAL_AXIS || own->kind == MABD_VARIATIONAL_RATE;
+        const bool acts = own->c > 0 && (own->kind == MABD_VARIATIONAL_AXIS ||
+                                         own->kind == MABD_VARIATIONAL_RATE);
         axis->rate = acts ? own->c * (own->base - sim->impulse[row]) : (x1[r] - axis->x) / s->h;
         axis->x = x1[r];
         axis->armature = acts ? set->control[r].armature * axis->rate : 0;
@@ -226,10 +228,10 @@ static mabd_status take_substep(const mabd_variational_solve* s, bool first) {
     mabd_variational_sim* sim = s->sim;
     if (!is_literal(sim)) {
         start_substep(s, s->h / 2);
-        MABD_TRY(mabd_variational_newton(s));
+        MABD_TRY(sim->contacts ? mabd_variational_meet(s) : mabd_variational_newton(s));
     } else if (!first) {
         start_substep(s, s->h);
-        MABD_TRY(mabd_variational_newton(s));
+        MABD_TRY(sim->contacts ? mabd_variational_meet(s) : mabd_variational_newton(s));
     } else {
         start_substep(s, 0);
         mabd_variational_drift(s);
@@ -288,14 +290,15 @@ static void measure_rows(const mabd_variational_solve* s) {
 // conservation of energy. A given number of parts is halved for one step only.
 static void step_island(void* context, int32_t index, int32_t thread) {
     mabd_variational_sim* sim = context;
-    mabd_variational_island* island = &sim->islands[index];
+    mabd_variational_island* island =
+        sim->contacts ? sim->contacts->groups[index] : &sim->islands[index];
     mabd_variational_report* report = &sim->reports[index];
     const int32_t given = sim->def.variational.substeps;
     mabd_variational_solve s = {.sim = sim, .island = island, .report = report};
     (void)thread;
     *report =
         (mabd_variational_report){.body = -1, .joint = -1, .worst_joint = -1, .converged = true};
-    island->depth = sim->depth[index];
+    island->depth = mabd_variational_least_depth(sim, island);
     for (int32_t halved = 0;;) {
         const int32_t parts = given > 0 ? given << halved : (int32_t)1 << island->depth;
         report->status = take_parts(&s, parts);
@@ -344,14 +347,28 @@ static mabd_status report_failure(const mabd_variational_sim* sim, const mabd_va
 }
 
 // Tell that a motion needs many substeps: where its body is, and what has none.
-static void warn_depth(mabd_variational_sim* sim, int32_t island) {
+static void warn_depth(mabd_variational_sim* sim, const mabd_variational_island* island) {
     char label[160];
-    const int32_t body = sim->islands[island].bodies[0];
+    const int32_t body = island->bodies[0];
     mabd_warn(&sim->warnings, body, -1, (int64_t)((sim->time + sim->def.h / 2) / sim->def.h),
               "forces of joints at %s and what moves with it ask for %d substeps: formulations "
               "affine and redmax are implicit in them",
-              mabd_model_body_label(sim->model, body, label, sizeof label),
-              1 << sim->islands[island].depth);
+              mabd_model_body_label(sim->model, body, label, sizeof label), 1 << island->depth);
+}
+
+// Keep the depths of the islands of a step.
+static void keep_depths(mabd_variational_sim* sim) {
+    const mabd_variational_contacts* c = sim->contacts;
+    const int32_t count = c ? c->group_count : sim->island_count;
+    for (int32_t g = 0; g < count; g++) {
+        const mabd_variational_island* island = c ? c->groups[g] : &sim->islands[g];
+        if (sim->depth[island->first] <= WARN_DEPTH && island->depth > WARN_DEPTH) {
+            warn_depth(sim, island);
+        }
+        for (int32_t i = island->first; i >= 0; i = c ? c->work[i] : -1) {
+            sim->depth[i] = island->depth;
+        }
+    }
 }
 
 // The state after the step becomes that of the simulation; that before it stays in `next` until the
@@ -363,10 +380,8 @@ static void commit(mabd_variational_sim* sim) {
     sim->now = sim->next, sim->next = body;
     sim->axis = sim->next_axis, sim->next_axis = axis;
     sim->lambda = sim->next_lambda, sim->next_lambda = lambda;
-    for (int32_t i = 0; i < sim->island_count; i++) {
-        if (sim->depth[i] <= WARN_DEPTH && sim->islands[i].depth > WARN_DEPTH) warn_depth(sim, i);
-        sim->depth[i] = sim->islands[i].depth;
-    }
+    keep_depths(sim);
+    mabd_variational_keep_contacts(sim);
     sim->begun = true;
     sim->velocity_known = false;
     sim->time += sim->def.h;
@@ -374,21 +389,45 @@ static void commit(mabd_variational_sim* sim) {
     mabd_rigid_inputs_keep(&sim->inputs);
 }
 
+// Find contacts and make room for them.
+static mabd_status find_contacts(mabd_variational_sim* sim, mabd_error* error) {
+    char label[160];
+    int32_t body;
+    if (!sim->contacts) return MABD_OK;
+    mabd_status status = mabd_variational_find_contacts(sim, &body);
+    if (status == MABD_OK) status = mabd_variational_reserve_known(sim->contacts);
+    if (status == MABD_OK) return status;
+    if (status == MABD_ERR_DIVERGED) {
+        return mabd_fail_at(error, status, body, -1, sim->time, "%s has no pose (t = %g s)",
+                            mabd_model_body_label(sim->model, body, label, sizeof label),
+                            (double)sim->time);
+    }
+    return mabd_fail_at(error, status, -1, -1, sim->time,
+                        "contacts at t = %g s need too much memory: formulations 'impulse' and "
+                        "'affine' need less",
+                        (double)sim->time);
+}
+
 mabd_status mabd_variational_step(void* self, mabd_real time, mabd_step_info* info,
                                   mabd_error* error) {
     mabd_variational_sim* sim = self;
     mabd_step_info local;
-    const double clock = mabd_clock();
+    double clock = mabd_clock();
     if (!info) info = &local;
     memset(info, 0, sizeof *info);
     info->converged = true, info->worst_joint = -1;
     sim->time = time;
     mabd_variational_begin_books(sim);
-    mabd_pool_run(sim->model->spring_count > 0 ? NULL : sim->pool, sim->island_count, step_island,
-                  sim);
+    const mabd_status status = find_contacts(sim, error);
+    if (status != MABD_OK) return status;
+    const int32_t count = sim->contacts ? sim->contacts->group_count : sim->island_count;
+    const bool serial = sim->model->spring_count > 0 || (sim->contacts && sim->contacts->scripts);
+    sim->times[MABD_VARIATIONAL_CONTACT] += mabd_clock() - clock;
+    clock = mabd_clock();
+    mabd_pool_run(serial ? NULL : sim->pool, count, step_island, sim);
     double factor = 0, solve = 0;
     const mabd_variational_report* bad = NULL;
-    for (int32_t i = 0; i < sim->island_count; i++) {
+    for (int32_t i = 0; i < count; i++) {
         const mabd_variational_report* r = &sim->reports[i];
         if (r->status != MABD_OK && !bad) bad = r;
         factor += r->factor_seconds, solve += r->solve_seconds;
@@ -398,5 +437,6 @@ mabd_status mabd_variational_step(void* self, mabd_real time, mabd_step_info* in
     sim->times[MABD_VARIATIONAL_STEP] += mabd_clock() - clock - factor - solve;
     if (bad) return report_failure(sim, bad, error);
     commit(sim);
+    mabd_variational_count_contacts(sim, info);
     return MABD_OK;
 }

@@ -71,7 +71,7 @@ int32_t mabd_variational_depth(const mabd_variational_solve* s, mabd_real h) {
     }
     for (int32_t i = 0; i < island->joint_count; i++) add_joint(s, island->joints[i]);
     for (int32_t i = 0; i < island->spring_count; i++) {
-        const mabd_model_spring* own = &sim->model->springs[sim->springs[island->spring_first + i]];
+        const mabd_model_spring* own = &sim->model->springs[island->springs[i]];
         mabd_rigid_spring_stability(sim->model, own, sim->to, sim->twist, sim->stability);
     }
     for (int32_t i = 0; i < island->body_count; i++) {

@@ -47,8 +47,7 @@ static int32_t width_of(const mabd_variational_sim* sim, int32_t joint) {
 }
 
 static pattern_size count_pattern(const mabd_variational_sim* sim,
-                                  const mabd_variational_island* island, int32_t contacts,
-                                  const mabd_variational_pair* pairs) {
+                                  const mabd_variational_island* island, int32_t pairs) {
     pattern_size n = {.slots = (size_t)island->body_count};
     n.rows = 6 * n.slots, n.diagonal = 36 * n.slots;
     for (int32_t i = 0; i < island->joint_count; i++) {
@@ -58,7 +57,7 @@ static pattern_size count_pattern(const mabd_variational_sim* sim,
         n.joints++;
         count_tie(sim, joint->a, joint->b, width, &n);
     }
-    for (int32_t i = 0; i < contacts; i++) count_tie(sim, pairs[i].a, pairs[i].b, 3, &n);
+    n.edges += (size_t)pairs, n.upper += 36 * (size_t)pairs;
     return n;
 }
 
@@ -73,9 +72,10 @@ typedef struct pattern_arrays {
 #define TAKE_LIST(field, n) a->field = mabd_arena_take(arena, (n), sizeof *a->field)
 
 static void lay_out(mabd_variational_system* system, pattern_arrays* a, const pattern_size* n,
-                    int32_t contacts, mabd_arena* arena) {
+                    int32_t pairs, mabd_arena* arena) {
     TAKE(joints, (size_t)n->joints);
-    TAKE(contacts, (size_t)contacts);
+    TAKE(pairs, (size_t)pairs);
+    TAKE(pair_block, (size_t)pairs);
     TAKE_LIST(width, n->slots);
     TAKE_LIST(row, n->slots);
     TAKE_LIST(block, n->slots);
@@ -156,8 +156,8 @@ static mabd_variational_tie add_tie(const mabd_variational_sim* sim, const patte
 }
 
 static void fill(const mabd_variational_sim* sim, const mabd_variational_island* island,
-                 int32_t contacts, const mabd_variational_pair* pairs,
-                 mabd_variational_system* system, const pattern_arrays* a) {
+                 int32_t count, const mabd_variational_pair* pairs, mabd_variational_system* system,
+                 const pattern_arrays* a) {
     pattern_cursor at = {0};
     system->body_count = island->body_count;
     for (int32_t i = 0; i < island->body_count; i++) add_slot(a, &at, 6, false);
@@ -167,10 +167,12 @@ static void fill(const mabd_variational_sim* sim, const mabd_variational_island*
         if (width == 0) continue;
         system->joints[system->joint_count++] = add_tie(sim, a, &at, joint, own->a, own->b, width);
     }
-    for (int32_t i = 0; i < contacts; i++) {
-        system->contacts[i] = add_tie(sim, a, &at, i, pairs[i].a, pairs[i].b, 3);
+    for (int32_t i = 0; i < count; i++) {
+        system->pairs[i] = pairs[i];
+        system->pair_block[i] =
+            add_edge(a, &at, sim->body_slot[pairs[i].a], sim->body_slot[pairs[i].b], 6);
     }
-    system->contact_count = contacts;
+    system->pair_count = count;
     sort_edges(a, at.edge);
     const mabd_dual_system blocks = {.slot_count = at.slot,
                                      .edge_count = at.edge,
@@ -192,7 +194,7 @@ mabd_status mabd_variational_system_create(const mabd_variational_sim* sim,
                                            const mabd_variational_pair* pairs,
                                            mabd_variational_system** out) {
     const mabd_allocator* allocator = &sim->allocator;
-    const pattern_size n = count_pattern(sim, island, count, pairs);
+    const pattern_size n = count_pattern(sim, island, count);
     mabd_arena arena = {0};
     pattern_arrays arrays;
     *out = NULL;
@@ -205,6 +207,9 @@ mabd_status mabd_variational_system_create(const mabd_variational_sim* sim,
         system->memory = arena.memory, system->memory_size = arena.size;
         fill(sim, island, count, pairs, system, &arrays);
         status = mabd_dual_lu_create(allocator, &system->pattern, NULL, &system->lu);
+    }
+    if (status == MABD_OK && mabd_dual_lu_count(system->lu).stored > MABD_VARIATIONAL_MAX_ENTRIES) {
+        status = MABD_ERR_MEMORY;
     }
     if (status != MABD_OK) {
         mabd_variational_system_destroy(allocator, system);
@@ -222,6 +227,12 @@ void mabd_variational_system_destroy(const mabd_allocator* allocator,
     mabd_free(allocator, system, sizeof *system);
 }
 
+bool mabd_variational_system_has_pairs(const mabd_variational_system* system, int32_t count,
+                                       const mabd_variational_pair* pairs) {
+    if (system->pair_count != count) return false;
+    return count == 0 || memcmp(system->pairs, pairs, (size_t)count * sizeof *pairs) == 0;
+}
+
 size_t mabd_variational_system_bytes(const mabd_variational_system* system) {
     if (!system) return 0;
     return sizeof *system + system->memory_size + mabd_dual_lu_bytes(system->lu);
@@ -229,7 +240,7 @@ size_t mabd_variational_system_bytes(const mabd_variational_system* system) {
 
 // ---- numbers -----------------------------------------------------------------------------------
 
-mabd_real* mabd_variational_system_block(const mabd_variational_system* system, int32_t slot) {
+static mabd_real* system_block(const mabd_variational_system* system, int32_t slot) {
     return system->D + system->pattern.blocks.block[slot];
 }
 
@@ -240,15 +251,13 @@ static void write_body(const mabd_variational_solve* s, int32_t slot) {
     const mabd_variational_motion* motion = &sim->motion[body];
     const mabd_model_class* c = mabd_variational_class(sim, body);
     const mabd_mat3 L = mabd_variational_slope(c->principal, motion->V.w, s->h);
-    mabd_real *A = mabd_variational_system_block(system, slot), *x = system->x + 6 * (size_t)slot;
+    mabd_real* A = system_block(system, slot);
     memset(A, 0, 36 * sizeof *A);
     for (int k = 0; k < 3; k++) {
         const mabd_vec3 column = mabd_m3_column(&L, k);
         A[7 * k] = c->material.mass + motion->drag;
         A[18 + 3 + k] = column.x, A[24 + 3 + k] = column.y, A[30 + 3 + k] = column.z;
     }
-    mabd_v3_store(mabd_v3_scale(-1, motion->d.f), x);
-    mabd_v3_store(mabd_v3_scale(-1, motion->d.t), x + 3);
 }
 
 static void store_wrench(mabd_rigid_wrench w, mabd_real s, mabd_real* out, int32_t stride) {
@@ -260,7 +269,7 @@ static void write_joint(const mabd_variational_solve* s, const mabd_variational_
     const mabd_variational_sim* sim = s->sim;
     mabd_variational_system* system = s->island->system;
     const int32_t first = mabd_variational_first_row(sim, tie->index), n = tie->width;
-    mabd_real* D = mabd_variational_system_block(system, tie->slot);
+    mabd_real* D = system_block(system, tie->slot);
     memset(D, 0, (size_t)(n * n) * sizeof *D);
     for (int32_t r = 0; r < n; r++) {
         const mabd_variational_row* row = &sim->rows[first + r];
@@ -268,7 +277,6 @@ static void write_joint(const mabd_variational_solve* s, const mabd_variational_
         const bool shifts = s->island->shifted && row->kind == MABD_VARIATIONAL_HELD;
         *shift = shifts ? SHIFT * row->own : 0;
         D[r * n + r] = row->c + *shift;
-        system->x[tie->row + r] = -row->r;
         if (tie->a != SIZE_MAX) {
             store_wrench(row->G.a, -1, system->U + tie->a + r, n);
             store_wrench(row->next.a, 1, system->lower + tie->a + 6 * r, 1);
@@ -280,16 +288,18 @@ static void write_joint(const mabd_variational_solve* s, const mabd_variational_
     }
 }
 
-static void clear_contact(mabd_variational_system* system, const mabd_variational_tie* tie) {
-    memset(mabd_variational_system_block(system, tie->slot), 0, 9 * sizeof(mabd_real));
-    memset(system->x + tie->row, 0, 3 * sizeof(mabd_real));
-    if (tie->a != SIZE_MAX) {
-        memset(system->U + tie->a, 0, 18 * sizeof(mabd_real));
-        memset(system->lower + tie->a, 0, 18 * sizeof(mabd_real));
+void mabd_variational_system_residuals(const mabd_variational_solve* s) {
+    const mabd_variational_sim* sim = s->sim;
+    const mabd_variational_system* system = s->island->system;
+    for (int32_t i = 0; i < system->body_count; i++) {
+        const mabd_variational_motion* motion = &sim->motion[s->island->bodies[i]];
+        mabd_v3_store(mabd_v3_scale(-1, motion->d.f), system->x + 6 * (size_t)i);
+        mabd_v3_store(mabd_v3_scale(-1, motion->d.t), system->x + 6 * (size_t)i + 3);
     }
-    if (tie->b != SIZE_MAX) {
-        memset(system->U + tie->b, 0, 18 * sizeof(mabd_real));
-        memset(system->lower + tie->b, 0, 18 * sizeof(mabd_real));
+    for (int32_t i = 0; i < system->joint_count; i++) {
+        const mabd_variational_tie* tie = &system->joints[i];
+        const int32_t first = mabd_variational_first_row(sim, tie->index);
+        for (int32_t r = 0; r < tie->width; r++) system->x[tie->row + r] = -sim->rows[first + r].r;
     }
 }
 
@@ -297,9 +307,69 @@ void mabd_variational_system_assemble(const mabd_variational_solve* s) {
     mabd_variational_system* system = s->island->system;
     for (int32_t i = 0; i < system->body_count; i++) write_body(s, i);
     for (int32_t i = 0; i < system->joint_count; i++) write_joint(s, &system->joints[i]);
-    for (int32_t i = 0; i < system->contact_count; i++) {
-        clear_contact(system, &system->contacts[i]);
+    for (int32_t i = 0; i < system->pair_count; i++) {
+        memset(system->U + system->pair_block[i], 0, 36 * sizeof *system->U);
+        memset(system->lower + system->pair_block[i], 0, 36 * sizeof *system->lower);
     }
+    mabd_variational_system_residuals(s);
+}
+
+// Offset of the block of two slots, a < b.
+static size_t find_block(const mabd_variational_sim* sim, const mabd_variational_system* system,
+                         int32_t a, int32_t b) {
+    int32_t low = 0, high = system->pair_count - 1;
+    while (low < high) {
+        const int32_t middle = (low + high) / 2;
+        const int32_t first = sim->body_slot[system->pairs[middle].a];
+        const int32_t second = sim->body_slot[system->pairs[middle].b];
+        if (first < a || (first == a && second < b)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return system->pair_block[low];
+}
+
+// block += s g'k
+static void add_product(mabd_rigid_wrench g, mabd_rigid_wrench k, mabd_real s, mabd_real* block) {
+    const mabd_real column[6] = {g.f.x, g.f.y, g.f.z, g.t.x, g.t.y, g.t.z};
+    const mabd_real row[6] = {k.f.x, k.f.y, k.f.z, k.t.x, k.t.y, k.t.z};
+    for (int32_t i = 0; i < 6; i++) {
+        const mabd_real f = s * column[i];
+        for (int32_t j = 0; j < 6; j++) block[6 * i + j] += f * row[j];
+    }
+}
+
+void mabd_variational_system_add(const mabd_variational_sim* sim, mabd_variational_system* system,
+                                 int32_t a, int32_t b, const mabd_rigid_row* G,
+                                 const mabd_rigid_row* K, mabd_real s) {
+    const bool first = mabd_variational_moves(sim, a), second = mabd_variational_moves(sim, b);
+    if (first) {
+        add_product(G->a, K->a, s, system_block(system, sim->body_slot[a]));
+    }
+    if (second) {
+        add_product(G->b, K->b, s, system_block(system, sim->body_slot[b]));
+    }
+    if (!first || !second) return;
+    const int32_t i = sim->body_slot[a], k = sim->body_slot[b];
+    const size_t block = i < k ? find_block(sim, system, i, k) : find_block(sim, system, k, i);
+    add_product(G->a, K->b, s, (i < k ? system->U : system->lower) + block);
+    add_product(G->b, K->a, s, (i < k ? system->lower : system->U) + block);
+}
+
+static void load_side(const mabd_variational_sim* sim, mabd_variational_system* system,
+                      int32_t body, mabd_rigid_wrench w, mabd_real s) {
+    if (!mabd_variational_moves(sim, body)) return;
+    mabd_real* x = system->x + 6 * (size_t)sim->body_slot[body];
+    mabd_v3_store(mabd_v3_axpy(s, w.f, mabd_v3_load(x)), x);
+    mabd_v3_store(mabd_v3_axpy(s, w.t, mabd_v3_load(x + 3)), x + 3);
+}
+
+void mabd_variational_system_load(const mabd_variational_sim* sim, mabd_variational_system* system,
+                                  int32_t a, int32_t b, const mabd_rigid_row* G, mabd_real s) {
+    load_side(sim, system, a, G->a, s);
+    load_side(sim, system, b, G->b, s);
 }
 
 mabd_status mabd_variational_system_factor(const mabd_variational_solve* s, int32_t* body,

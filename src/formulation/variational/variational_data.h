@@ -95,13 +95,18 @@ typedef struct mabd_variational_island {
     const int32_t* joints;     // (joint_count) of the model, with rows or motors
     const int32_t* components; // (component_count) of the plan
     int32_t body_count, joint_count, component_count;
-    int32_t spring_first, spring_count;     // in sim->springs
+    const int32_t* springs; // (spring_count)
+    int32_t spring_count;
     int32_t first;                          // its lowest static island
     int32_t depth;                          // of the step
     bool has_rows;                          // some joint has rows
     bool exact;                             // unsymmetric matrix in every iteration
     bool shifted;                           // its rows may depend on each other
     struct mabd_variational_system* system; // over bodies and rows, null = none
+    // contacts, stops and boxes of a step (variational_contact.h)
+    int32_t touch_first, touch_count, stop_count; // touches: stops, then points
+    int32_t box_first, box_count;
+    int32_t meeting_first, meeting_count;
 } mabd_variational_island;
 
 /// Report of the step of one island.
@@ -117,8 +122,6 @@ typedef struct mabd_variational_report {
     int32_t worst_joint;
     double factor_seconds, solve_seconds;
 } mabd_variational_report;
-
-struct mabd_variational_contacts;
 
 typedef struct mabd_variational_sim {
     const mabd_model* model;
@@ -145,6 +148,7 @@ typedef struct mabd_variational_sim {
     void** solvers;                                  // (components) of the symmetric matrix
     mabd_real *D, *U;                                // of the symmetric matrix
     struct mabd_variational_exact* exact;            // exact matrices, null = none
+    struct mabd_variational_contacts* contacts;      // null = no contacts, stops and boxes
     bool damped_springs;                             // between points
 
     // state

@@ -16,6 +16,10 @@ mabd_status mabd_variational_check(const mabd_model* model, const mabd_sim_def* 
 mabd_status mabd_variational_prepare(mabd_variational_sim* sim);
 /// Free everything that mabd_variational_prepare took; also after it failed (layout.c).
 void mabd_variational_release(mabd_variational_sim* sim);
+/// Find the lowest member of the set of i; root[i] leads towards it (layout.c).
+int32_t mabd_variational_root(int32_t* root, int32_t i);
+/// Unite the sets of a and b (layout.c).
+void mabd_variational_unite(int32_t* root, int32_t a, int32_t b);
 /// Write the bytes of state, workspace and solvers into bytes (MABD_MEMORY_COUNT) (layout.c).
 void mabd_variational_memory(const mabd_variational_sim* sim, size_t* bytes);
 

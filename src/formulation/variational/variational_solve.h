@@ -29,6 +29,9 @@ void mabd_variational_read_axes(const mabd_variational_sim* sim, const mabd_rigi
                                 mabd_real time, int32_t joint, const mabd_real* near, mabd_real* x);
 /// True if rows keep an axis reversed at sim->to: a false root. *joint gets the joint.
 bool mabd_variational_is_reversed(const mabd_variational_solve* s, int32_t* joint);
+/// Turn a Jacobian at the end of a body into one by V: E't.
+mabd_rigid_wrench mabd_variational_by_velocity(const mabd_variational_sim* sim, int32_t body,
+                                               mabd_rigid_wrench w);
 /// True if a control acts on a rate of a rotation vector: dampers or armature on three rotations.
 MABD_FN bool mabd_variational_is_damped_turn(const mabd_row_set* set, int32_t control) {
     return set->damped && set->control_row[control].kind == MABD_ROW_VECTOR;
@@ -60,6 +63,23 @@ void mabd_variational_solve_rows(const mabd_variational_solve* s);
 /// Find V and the impulses of a substep from the momenta `in` and the guess in sim->motion[].V and
 /// sim->impulse. MABD_ERR_SINGULAR, MABD_ERR_DIVERGED: the report names the joint or body.
 mabd_status mabd_variational_newton(const mabd_variational_solve* s);
+/// Compute all residuals at the iterate, and with `slopes` the rows there. Returns the largest
+/// error of a held row; *joint gets its joint.
+mabd_real mabd_variational_evaluate(const mabd_variational_solve* s, bool slopes, int32_t* joint);
+/// Keep the iterate: mabd_variational_move starts from it.
+void mabd_variational_keep_base(const mabd_variational_solve* s);
+/// Move from the kept iterate by a part of the increments.
+void mabd_variational_move(const mabd_variational_solve* s, mabd_real part);
+/// Return the largest length of the increments [m].
+mabd_real mabd_variational_size_of_change(const mabd_variational_solve* s);
+/// Halve *part until no body turns by half a turn. Returns the body that would in the whole step,
+/// -1 = none.
+int32_t mabd_variational_bound_turns(const mabd_variational_solve* s, mabd_real* part);
+/// Return the round-off of the coordinates of an island [m].
+mabd_real mabd_variational_round_off(const mabd_variational_solve* s);
+/// Write a failure to the report. Returns the status.
+mabd_status mabd_variational_fail(const mabd_variational_solve* s, mabd_status status, int32_t body,
+                                  int32_t joint, const char* reason);
 
 /// Move the bodies of a substep by the guess, without any impulse: the first step of
 /// symplectic-euler.
@@ -72,5 +92,8 @@ int32_t mabd_variational_depth(const mabd_variational_solve* s, mabd_real h);
 
 // ---- velocities (velocities.c) -----------------------------------------------------------------
 
+/// Replace changes of velocities w (bodies) by the nearest that the joints allow; context: the
+/// simulation, whose joints mabd_variational_velocities has taken.
+void mabd_variational_allow(void* context, mabd_rigid_twist* w);
 /// Velocities of all bodies at the state, as a user sees them (bodies + 1).
 const mabd_rigid_twist* mabd_variational_velocities(const mabd_variational_sim* sim);

@@ -9,6 +9,7 @@
 // has drag; other dampers have given theirs. Other rows have no impulse. The projection is taken
 // when a getter asks, and no step depends on it.
 
+#include "formulation/variational/variational_contact.h"
 #include "formulation/variational/variational_sim.h"
 #include "formulation/variational/variational_solve.h"
 #include "rigid/script.h"
@@ -37,8 +38,8 @@ static mabd_rigid_twist script_twist(const mabd_variational_sim* sim, int32_t bo
     return mabd_rigid_script_at(sim->model, &sim->model->scripts[script], sim->time).u;
 }
 
-// Rate that a rigid servo or a drive by rate wants at the state: that of its signal from the right; 0 of one
-// that a program holds.
+// Rate that a rigid servo or a drive by rate wants at the state: that of its signal from the right;
+// 0 of one that a program holds.
 static mabd_real target_rate(const mabd_variational_sim* sim, const mabd_control* c, int32_t k) {
     const mabd_signal* signal = c->drive ? c->drive : c->servo;
     const mabd_real t = sim->time;
@@ -88,6 +89,55 @@ static void take_joint(mabd_variational_sim* sim, const mabd_rigid_twist* u, int
     }
 }
 
+// Solve K k = b of an island, whose K is factored, and add M^-1 J'k to velocities u, k to shares
+// (rows) unless they are null.
+static void add_response(mabd_variational_sim* sim, mabd_variational_island* island,
+                         mabd_rigid_twist* u, mabd_real* shares) {
+    mabd_variational_report report = {0};
+    const mabd_variational_solve s = {
+        .sim = sim, .island = island, .report = &report, .h = sim->def.h, .time = sim->time};
+    mabd_variational_solve_rows(&s);
+    for (int32_t i = 0; i < island->joint_count; i++) {
+        const mabd_model_joint* j = &sim->model->joints[island->joints[i]];
+        const int32_t slot = sim->plan->joint_slot[island->joints[i]];
+        if (slot < 0) continue;
+        const int32_t first = sim->plan->slot_row[slot];
+        for (int32_t r = first; r < first + sim->plan->slot_width[slot]; r++) {
+            const int32_t sides[2] = {j->a, j->b};
+            if (shares) shares[r] += sim->b[r];
+            for (int k = 0; k < 2; k++) {
+                if (!mabd_variational_moves(sim, sides[k])) continue;
+                const mabd_rigid_twist by = mabd_rigid_accelerate(
+                    mabd_variational_class(sim, sides[k]), k ? sim->J[r].b : sim->J[r].a);
+                u[sides[k]] = mabd_rigid_twist_axpy(sim->b[r], by, u[sides[k]]);
+            }
+        }
+    }
+}
+
+static void allow_with(mabd_variational_sim* sim, mabd_rigid_twist* w, mabd_real* shares) {
+    for (int32_t k = 0; k < sim->island_count; k++) {
+        mabd_variational_island* island = &sim->islands[k];
+        if (!island->has_rows) continue;
+        for (int32_t i = 0; i < island->joint_count; i++) {
+            const mabd_model_joint* j = &sim->model->joints[island->joints[i]];
+            const mabd_row_set* set = mabd_variational_set(sim, island->joints[i]);
+            const int32_t first = mabd_variational_first_row(sim, island->joints[i]);
+            const mabd_rigid_twist none = {{0, 0, 0}, {0, 0, 0}};
+            const mabd_rigid_twist a = mabd_variational_moves(sim, j->a) ? w[j->a] : none,
+                                   b = mabd_variational_moves(sim, j->b) ? w[j->b] : none;
+            for (int32_t r = 0; first >= 0 && r < set->rigid_count + set->control_count; r++) {
+                sim->b[first + r] = -mabd_rigid_row_rate(&sim->J[first + r], a, b);
+            }
+        }
+        add_response(sim, island, w, shares);
+    }
+}
+
+void mabd_variational_allow(void* context, mabd_rigid_twist* w) {
+    allow_with(context, w, NULL);
+}
+
 static void find_island(mabd_variational_sim* sim, mabd_variational_island* island) {
     mabd_variational_report report = {0};
     const mabd_real h = substep_of(sim, island->first);
@@ -103,23 +153,7 @@ static void find_island(mabd_variational_sim* sim, mabd_variational_island* isla
     }
     for (int32_t i = 0; i < island->joint_count; i++) take_joint(sim, u, island->joints[i], h);
     if (!island->has_rows || mabd_variational_factor(&s, &joint) != MABD_OK) return;
-    mabd_variational_solve_rows(&s);
-    for (int32_t i = 0; i < island->joint_count; i++) {
-        const mabd_model_joint* j = &sim->model->joints[island->joints[i]];
-        const int32_t slot = sim->plan->joint_slot[island->joints[i]];
-        if (slot < 0) continue;
-        const int32_t first = sim->plan->slot_row[slot];
-        for (int32_t r = first; r < first + sim->plan->slot_width[slot]; r++) {
-            sim->share[r] = sim->b[r];
-            const int32_t sides[2] = {j->a, j->b};
-            for (int k = 0; k < 2; k++) {
-                if (!mabd_variational_moves(sim, sides[k])) continue;
-                const mabd_rigid_twist by = mabd_rigid_accelerate(
-                    mabd_variational_class(sim, sides[k]), k ? sim->J[r].b : sim->J[r].a);
-                u[sides[k]] = mabd_rigid_twist_axpy(sim->b[r], by, u[sides[k]]);
-            }
-        }
-    }
+    add_response(sim, island, u, sim->share);
 }
 
 // m v = P - (h/2) d (v - wind) of drag that acts as a whole after a node.
@@ -147,7 +181,11 @@ const mabd_rigid_twist* mabd_variational_velocities(const mabd_variational_sim* 
         take_drag(sim, i, &sim->velocity[i]);
     }
     memset(sim->share, 0, (size_t)sim->plan->row_count * sizeof *sim->share);
+    mabd_variational_add_boxes(sim, sim->velocity);
     for (int32_t k = 0; k < sim->island_count; k++) find_island(sim, &sim->islands[k]);
+    if (mabd_variational_press(sim) && sim->plan->row_count > 0) {
+        allow_with(sim, sim->contacts->push, sim->share);
+    }
     sim->velocity_known = true;
     return sim->velocity;
 }
