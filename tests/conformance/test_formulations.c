@@ -32,17 +32,13 @@ static const trial trials[] = {
     {MABD_FORMULATION_QUATERNION, 1e-11, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 5e-4, 0, 1e-4},
     {MABD_FORMULATION_REDMAX, 1e-12, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 3e-3, 0, 1e-4},
     {MABD_FORMULATION_VARIATIONAL, 1e-11, 5e-4, 1e-12, 1e-12, 1e-3, 5e-4, 3e-3, 0, 1e-4},
-    {MABD_FORMULATION_IMPULSE, 3e-3, 3e-2, 1e-12, 1.3e-2, 1e-3, 1.5e-2, 3e-3, 0, 6e-3},
+    {MABD_FORMULATION_IMPULSE, 1e-9, 1.5e-2, 1e-12, 5e-2, 1e-3, 5e-2, 4e-3, 0, 6e-3},
 };
 #define TRIALS ((int)(sizeof trials / sizeof trials[0]))
 
 static mabd_sim_def def_of(const trial* t, double h) {
     mabd_sim_def def = rig_def(MABD_PRESET_EXACT, (mabd_real)h);
     def.formulation = t->formulation;
-    if (t->formulation == MABD_FORMULATION_IMPULSE) { // sweeps that converge
-        def.impulse.joints = MABD_IMPULSE_JOINTS_ITERATIVE;
-        def.impulse.substeps = 4, def.impulse.sweeps = 12, def.impulse.relaxations = 2;
-    }
     return def;
 }
 

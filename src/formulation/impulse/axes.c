@@ -19,6 +19,7 @@
 // Relaxation has the same law, but stops at the new pose: what arrives loses its speed.
 
 #include "formulation/impulse/impulse_kernel.h"
+#include "formulation/impulse/impulse_limits.h"
 #include "formulation/impulse/impulse_sim.h"
 #include "rigid/joint_coordinates.h"
 #include "rigid/twist.h"
@@ -76,20 +77,51 @@ static mabd_real way_back(const mabd_impulse_sim* sim, mabd_real beyond) {
     return sim->h * sim->soft.rate * beyond;
 }
 
+// Force of the line of control r of a joint at the start of the substep.
+static mabd_real line_force(const mabd_impulse_sim* sim, const mabd_model_joint* joint, int32_t r) {
+    const mabd_control* c = &sim->model->row_sets[joint->row_set].control[r];
+    const mabd_real x = sim->x[2 * (size_t)(joint->coordinate + r)];
+    const mabd_real servo = c->gain > 0 ? c->gain * mabd_impulse_input(sim, joint, r, 1) : 0;
+    return c->law || c->rigid ? 0 : c->offset + servo - c->stiffness * x;
+}
+
+// Law of the angular velocity of a rotation vector phi about axis r of the joint frame on b: its
+// dampers and armature act there. The springs f on phi have the torque N' f there, with N of
+// row_jacobian.h; their stiffness is taken as that of the angle about the axis.
+static mabd_axis_law turn_law(const mabd_impulse_sim* sim, const mabd_model_joint* joint, int32_t r,
+                              const mabd_axis_past* past) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const mabd_control* own = &set->control[r];
+    mabd_real phi[3] = {0, 0, 0}, f[3] = {0, 0, 0}, stiffness = 0;
+    for (int32_t k = set->turn; k < set->turn + 3; k++) {
+        const int axis = set->control_row[k].axis;
+        phi[axis] = sim->x[2 * (size_t)(joint->coordinate + k)];
+        f[axis] = line_force(sim, joint, k);
+        stiffness += set->control[k].law ? 0 : set->control[k].stiffness;
+    }
+    const mabd_mat3 N = mabd_so3_log_gradients(mabd_v3_load(phi));
+    const mabd_vec3 torque = mabd_m3_tmul(N, mabd_v3_load(f));
+    const mabd_control turn = {.damping = own->damping,
+                               .armature = own->armature,
+                               .stiffness = own->law ? 0 : own->stiffness};
+    mabd_axis_law law =
+        mabd_axis_law_of(&turn, false, mabd_v3_get(torque, set->control_row[r].axis), 0, past);
+    if (!(law.slope > 0)) law.slope = stiffness * MABD_IMPULSE_SLOPE_LEAST; // a torque alone
+    return law;
+}
+
 mabd_axis_law mabd_impulse_law(const mabd_impulse_sim* sim, const mabd_model_joint* joint,
                                int32_t r, mabd_impulse_kind kind) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const mabd_control* c = &set->control[r];
     const mabd_real* x = sim->x + 2 * (size_t)(joint->coordinate + r);
     const mabd_axis_past past = {sim->h, 0, x[1]};
-    if (kind == MABD_IMPULSE_TURN) {
-        const mabd_control damper = {.damping = c->damping, .armature = c->armature};
-        return mabd_axis_law_of(&damper, false, 0, 0, &past);
-    }
+    if (kind == MABD_IMPULSE_TURN) return turn_law(sim, joint, r, &past);
     const bool turns = set->damped && set->control_row[r].kind == MABD_ROW_VECTOR;
     const bool driven = c->drive || c->gain > 0;
     const mabd_real input = driven ? mabd_impulse_input(sim, joint, r, 1) : 0;
-    const mabd_real base = c->offset + (c->drive ? 0 : c->gain * input) - c->stiffness * x[0];
+    const mabd_real servo = c->drive ? 0 : c->gain * input;
+    const mabd_real base = c->offset + servo - c->stiffness * x[0];
     const bool position = c->drive && !c->drive_rate;
     return mabd_axis_law_of(c, turns, base, position ? input - x[0] : input, &past);
 }

@@ -16,6 +16,13 @@ static int32_t lowest_free(uint32_t taken) {
     return c;
 }
 
+// Number above the highest bit that is set, at most MABD_IMPULSE_COLORS.
+static int32_t next_level(uint32_t taken) {
+    int32_t c = 0;
+    while (c < MABD_IMPULSE_COLORS && taken >> c) c++;
+    return c;
+}
+
 static uint32_t marks_of(const mabd_impulse_item* item, const uint32_t* marks) {
     return (item->a >= 0 ? marks[item->a] : 0) | (item->b >= 0 ? marks[item->b] : 0);
 }
@@ -87,8 +94,10 @@ static int32_t color_tile(const mabd_impulse_item* items, span s, uint32_t* mark
     int32_t cell[CELLS], packs = 0, used = 0;
     memset(cell, 0, sizeof cell);
     for (int32_t i = s.first; i < s.last; i++) {
-        const int32_t c = lowest_free(marks_of(&items[i], marks));
-        mark(&items[i], c, marks);
+        const uint32_t taken = marks_of(&items[i], marks);
+        const int32_t c = o->levels ? next_level(taken) : lowest_free(taken);
+        // what follows an item without a level has none either
+        mark(&items[i], o->levels && c == MABD_IMPULSE_COLORS ? c - 1 : c, marks);
         o->color[i] = (uint8_t)c;
         if (c >= used) used = c + 1;
         packs +=

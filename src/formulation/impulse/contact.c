@@ -196,6 +196,7 @@ static mabd_status color_manifolds(mabd_impulse_contacts* c) {
         items[i].b = motion[m->b] == MABD_MOTION_DYNAMIC ? m->b : -1;
         items[i].kind = m->count;
     }
+    c->order.levels = true;
     c->order.color = c->color.data, c->order.phase_first = c->phase_first.data;
     c->order.tile = c->tile.data, c->order.tile_pack = c->tile_pack.data;
     mabd_impulse_order_color(n, items, c->model->body_count, c->marks, &c->order);

@@ -6,9 +6,12 @@
 //
 // with r to the middle of both points, so that impulses keep angular momentum. Bias of the normal:
 //
-//   d > 0           d/h: arrives and does not pass        mass 1, leak 0
-//   -slop < d <= 0  0: what rests stays                   mass 1, leak 0
-//   d <= -slop      max(-4 m/s, rate (d + slop))          as soft rows (impulse_data.h)
+//   d > 0           d/h: arrives and does not pass
+//   -slop < d <= 0  0: what rests stays
+//   d <= -slop      max(-4 m/s, rate (d + slop)), rate of soft rows (impulse_data.h)
+//
+// The row itself stays rigid: one that leaks lets a load sink by l K/(a2 rate), and a stack of 20
+// leans on it and falls.
 
 #include "formulation/impulse/impulse_contact.h"
 #include "formulation/impulse/impulse_limits.h"
@@ -23,13 +26,10 @@ static mabd_impulse_row row_along(const mabd_impulse_point* p, mabd_vec3 n) {
 }
 
 static void set_bias(const mabd_impulse_sim* sim, mabd_impulse_point* p) {
-    const mabd_impulse_def* def = &sim->def.impulse;
-    p->mass = 1, p->leak = 0, p->bias = 0;
-    if (p->distance > 0) p->bias = p->distance / sim->h;
-    if (p->distance + def->slop <= 0) {
-        const mabd_impulse_soft* soft = &sim->soft_contact;
-        p->bias = (mabd_real)fmax(-MABD_IMPULSE_PUSH_MPS, soft->rate * (p->distance + def->slop));
-        p->mass = soft->mass, p->leak = soft->leak;
+    const mabd_real deep = p->distance + sim->def.impulse.slop;
+    p->bias = p->distance > 0 ? p->distance / sim->h : 0;
+    if (deep < 0) {
+        p->bias = (mabd_real)fmax(-MABD_IMPULSE_PUSH_MPS, sim->soft_contact.rate * deep);
     }
     p->bias += p->shift;
 }

@@ -33,10 +33,9 @@ static void note(mabd_impulse_sim* sim, mabd_real change, mabd_real l) {
 }
 
 static void sweep_normal(mabd_impulse_sim* sim, const mabd_impulse_manifold* m,
-                         mabd_impulse_point* p, bool relax, mabd_impulse_pair* V) {
+                         mabd_impulse_point* p, mabd_impulse_pair* V) {
     const mabd_real u = mabd_v3_dot(p->normal, mabd_impulse_point_rate(p, V));
-    const mabd_real mass = relax ? 1 : p->mass, leak = relax ? 0 : p->leak;
-    const mabd_real l = p->l - mass * p->over_K * (u + p->bias) - leak * p->l;
+    const mabd_real l = p->l - p->over_K * (u + p->bias);
     const mabd_real held = l > 0 ? l : 0, dl = held - p->l;
     p->l = held;
     if (held > p->most) p->most = held;
@@ -62,13 +61,12 @@ static void sweep_friction(mabd_impulse_sim* sim, const mabd_impulse_manifold* m
     note(sim, d1, l1), note(sim, d2, l2);
 }
 
-static void sweep_manifold(mabd_impulse_sim* sim, const mabd_impulse_manifold* m, bool back,
-                           bool relax) {
+static void sweep_manifold(mabd_impulse_sim* sim, const mabd_impulse_manifold* m, bool back) {
     mabd_impulse_line *a = &sim->lines[m->a], *b = &sim->lines[m->b];
     mabd_impulse_pair V = mabd_impulse_load(a, b);
     for (int32_t k = 0; k < m->count; k++) {
         const int32_t i = m->first + (back ? m->count - 1 - k : k);
-        sweep_normal(sim, m, mabd_impulse_point_at(sim->contacts, i), relax, &V);
+        sweep_normal(sim, m, mabd_impulse_point_at(sim->contacts, i), &V);
     }
     for (int32_t k = 0; m->friction > 0 && k < m->count; k++) {
         const int32_t i = m->first + (back ? m->count - 1 - k : k);
@@ -77,12 +75,12 @@ static void sweep_manifold(mabd_impulse_sim* sim, const mabd_impulse_manifold* m
     mabd_impulse_store(&V, a, b);
 }
 
-void mabd_impulse_sweep_contacts(mabd_impulse_sim* sim, bool back, bool relax) {
+void mabd_impulse_sweep_contacts(mabd_impulse_sim* sim, bool back) {
     const mabd_impulse_contacts* c = sim->contacts;
     const int32_t n = mabd_impulse_manifold_places(c), *items = c->order.pack_item;
     for (int32_t k = 0; k < n; k++) {
         const int32_t i = items[back ? n - 1 - k : k];
-        if (i >= 0) sweep_manifold(sim, mabd_impulse_manifold_at(c, i), back, relax);
+        if (i >= 0) sweep_manifold(sim, mabd_impulse_manifold_at(c, i), back);
     }
 }
 

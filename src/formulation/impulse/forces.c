@@ -13,8 +13,8 @@
 // rows have the rate J V + J g, g = wm - w1, for what moves, and J V for what stays afterwards. The
 // angular velocity after the substep is that of the same rule from w0 + dw. So energy is kept, and
 // angular momentum up to O(h^2). (The exact momentum, I^-1 exp(-theta) I (w0 + dw), is explicit in
-// dw: 35 ragdolls gained energy without bound. q + h/2 w q in place of the exponential stretches q by
-// (w h)^2/8.)
+// dw: 35 ragdolls gained energy without bound. q + h/2 w q in place of the exponential stretches q
+// by (w h)^2/8.)
 
 #include "formulation/impulse/impulse_limits.h"
 #include "formulation/impulse/impulse_sim.h"

@@ -16,6 +16,10 @@
 // each body. A body with more items than colors (a floor that moves) sends its other items to the
 // rest of the tile, in order, and tiles beyond the last phase follow one by one. Bodies that do not
 // move are no bodies of an item. O(items).
+//
+// Levels instead of colors: an item comes after all earlier ones of its bodies, so a tile is visited
+// as in the order of its list, in as few packs as that allows. Contacts have levels: a stack of 40
+// boxes whose contacts go from the ground up stands where one in two colors falls.
 #pragma once
 
 #include "base/memory.h"
@@ -34,6 +38,7 @@ typedef struct mabd_impulse_item {
 /// An order of items. The arrays are the caller's.
 typedef struct mabd_impulse_order {
     int32_t item_count, tile_count, phase_count, pack_count;
+    bool levels;          // in: levels instead of colors
     int32_t color_count;  // most colors of a tile, with one for its rest
     uint8_t* color;       // (item_count) MABD_IMPULSE_COLORS = the rest of its tile
     int32_t* phase_first; // (tiles + 1) tiles of phase p: first[p] .. first[p + 1] - 1

@@ -21,19 +21,19 @@ typedef struct mabd_impulse_kept {
 
 /// A contact point: normal from a to b, two tangents.
 typedef struct mabd_impulse_point {
-    mabd_vec3 Xa, Xb;           // the point on each surface, in the principal frames [m]
-    mabd_vec3 normal, t1, t2;   // unit, world
-    mabd_vec3 ra, rb;           // from the centres to the middle of both points, world [m]
-    mabd_real distance;         // of the surfaces at the start of the substep, and after it [m]
-    mabd_real shift;            // J g of the normal row (forces.c)
-    mabd_real over_K;           // 1/(J M^-1 J') of the normal row
-    mabd_real K11, K12, K22;    // J M^-1 J' of the tangents
-    mabd_real bound;            // of the eigenvalues of that
-    mabd_real bias, mass, leak; // of the normal row in sweeps (impulse_data.h)
-    mabd_real l;                // impulse of the normal row [N s]
-    mabd_real l1, l2;           // along the tangents
-    mabd_real most;             // largest l in the step
-    mabd_real approach;         // rate of the distance at the start of the step [m/s]
+    mabd_vec3 Xa, Xb;         // the point on each surface, in the principal frames [m]
+    mabd_vec3 normal, t1, t2; // unit, world
+    mabd_vec3 ra, rb;         // from the centres to the middle of both points, world [m]
+    mabd_real distance;       // of the surfaces at the start of the substep, and after it [m]
+    mabd_real shift;          // J g of the normal row (forces.c)
+    mabd_real over_K;         // 1/(J M^-1 J') of the normal row
+    mabd_real K11, K12, K22;  // J M^-1 J' of the tangents
+    mabd_real bound;          // of the eigenvalues of that
+    mabd_real bias;           // of the normal row: of sweeps, then of relaxations
+    mabd_real l;              // impulse of the normal row [N s]
+    mabd_real l1, l2;         // along the tangents
+    mabd_real most;           // largest l in the step
+    mabd_real approach;       // rate of the distance at the start of the step [m/s]
 } mabd_impulse_point;
 
 /// Points of one pair of geoms.
@@ -85,7 +85,7 @@ void mabd_impulse_warm_contacts(mabd_impulse_sim* sim, mabd_real scale);
 void mabd_impulse_move_contacts(mabd_impulse_sim* sim);
 
 /// One sweep over all points (contact_sweep.c).
-void mabd_impulse_sweep_contacts(mabd_impulse_sim* sim, bool back, bool relax);
+void mabd_impulse_sweep_contacts(mabd_impulse_sim* sim, bool back);
 /// Give points that were hit their speed of rebound (contact_sweep.c).
 void mabd_impulse_rebound(mabd_impulse_sim* sim);
 

@@ -37,14 +37,14 @@ typedef enum mabd_impulse_stage {
         MABD_IMPULSE_STAGE_COUNT
 } mabd_impulse_stage;
 
-/// Most rows of a block: three points, three springs, three dampers.
-#define MABD_IMPULSE_MAX_ROWS 9
+/// Most rows of a block: one for each freedom of two bodies.
+#define MABD_IMPULSE_MAX_ROWS 6
 
 /// What a row of a block beyond the rigid ones does.
 typedef enum mabd_impulse_kind {
     MABD_IMPULSE_SERVO, // holds the coordinate of a control
     MABD_IMPULSE_LINE,  // spring, damper, servo with gains, armature on the coordinate
-    MABD_IMPULSE_TURN,  // damper and armature on a component of the relative angular velocity
+    MABD_IMPULSE_TURN,  // all of that on a component of the relative angular velocity
 } mabd_impulse_kind;
 
 /// Row of a block beyond the rigid ones.

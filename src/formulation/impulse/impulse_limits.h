@@ -34,5 +34,8 @@
 #define MABD_IMPULSE_REBOUND_MPS ((mabd_real)0.5)
 /// Sweeps of the rebound: points of one face share it.
 #define MABD_IMPULSE_REBOUND_SWEEPS 8
+/// Stiffness of a row that has a torque and no stiffness of its own, relative to the springs of its
+/// joint.
+#define MABD_IMPULSE_SLOPE_LEAST ((mabd_real)1e-6)
 /// Most substeps and sweeps that a definition may have.
 #define MABD_IMPULSE_COUNT_MAX 100000

@@ -45,9 +45,6 @@ typedef enum mabd_impulse_pack_kind {
     MABD_IMPULSE_FIRM4,
     MABD_IMPULSE_FIRM5,
     MABD_IMPULSE_FIRM6,
-    MABD_IMPULSE_FIRM7,
-    MABD_IMPULSE_FIRM8,
-    MABD_IMPULSE_FIRM9,
     MABD_IMPULSE_KIND_COUNT,
 } mabd_impulse_pack_kind;
 

@@ -33,17 +33,28 @@ static bool is_turn(const mabd_row_set* set, int32_t r) {
     return set->damped && set->control_row[r].kind == MABD_ROW_VECTOR;
 }
 
+// True if springs act on a damped rotation vector: they are in the rows of its dampers.
+static bool has_turn_springs(const mabd_row_set* set) {
+    bool has = false;
+    for (int32_t r = 0; r < set->control_count; r++) {
+        has |= is_turn(set, r) && !set->control[r].law && set->control[r].stiffness > 0;
+    }
+    return has;
+}
+
 int32_t mabd_impulse_block_controls(const mabd_row_set* set,
                                     mabd_impulse_control rows[MABD_IMPULSE_MAX_ROWS]) {
+    const bool sprung = has_turn_springs(set);
     int32_t n = 0;
     for (int32_t r = 0; r < set->control_count; r++) {
         const mabd_control* c = &set->control[r];
         const bool moves = c->damping > 0 || c->armature > 0, turns = is_turn(set, r);
         if (c->rigid) rows[n++] = (mabd_impulse_control){MABD_IMPULSE_SERVO, r};
-        if (!c->rigid && !c->law && (c->stiffness > 0 || (moves && !turns))) {
+        if (turns && !c->rigid && (moves || sprung)) {
+            rows[n++] = (mabd_impulse_control){MABD_IMPULSE_TURN, r};
+        } else if (!c->rigid && !c->law && (c->stiffness > 0 || moves)) {
             rows[n++] = (mabd_impulse_control){MABD_IMPULSE_LINE, r};
         }
-        if (turns && moves) rows[n++] = (mabd_impulse_control){MABD_IMPULSE_TURN, r};
     }
     return n;
 }

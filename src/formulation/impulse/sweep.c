@@ -74,6 +74,6 @@ void mabd_impulse_sweep(mabd_impulse_sim* sim, bool relax) {
         const int32_t k = back ? sim->axis_count - 1 - i : i;
         sweep_axis(sim, &sim->axes[k], &sim->axis_impulse[k]);
     }
-    if (sim->contacts) mabd_impulse_sweep_contacts(sim, back, relax);
+    if (sim->contacts) mabd_impulse_sweep_contacts(sim, back);
     if (sim->direct) mabd_impulse_direct_solve(sim, relax);
 }

@@ -316,9 +316,6 @@ static void joint_pack(const mabd_impulse_job* job, mabd_impulse_pack_kind kind,
         FIRM(4);
         FIRM(5);
         FIRM(6);
-        FIRM(7);
-        FIRM(8);
-        FIRM(9);
     default: // MABD_IMPULSE_BALL
         EACH_PART ball(job, d, a, b, c, found);
         break;
