@@ -3,77 +3,24 @@
 #define _XOPEN_SOURCE 700 // glob
 #include "support/command.h"
 #include "support/png_read.h"
+#include "support/scene_folder.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <ctype.h>
-#include <glob.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 TestSuite(cli_redmax_scenes, .init = sandbox_enter, .fini = sandbox_leave, .timeout = 240);
 
-#define FOLDER MABD_SOURCE_DIR "/scenes/redmax"
-
-// Call `check` with the name of each scene.
-static void each_scene(void (*check)(const char* name)) {
-    glob_t found;
-    cr_assert(eq(int, glob(FOLDER "/*.json", 0, NULL, &found), 0));
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        char name[64];
-        const char* file = strrchr(found.gl_pathv[i], '/') + 1;
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(file, "."), file);
-        check(name);
-    }
-    globfree(&found);
-}
-
-// Names that end in a number are sizes: large scenes take one step.
-static void run(const char* name) {
-    const bool large = isdigit((unsigned char)name[strlen(name) - 1]);
-    char line[128];
-    snprintf(line, sizeof line, "run redmax/%s --formulation redmax --steps %d --json -", name,
-             large ? 1 : 10);
-    command_result r = mabd_call(line);
-    cr_assert(eq(int, r.code, 0), "mabd %s\n%s", line, r.err);
-    json_t* summary = json_loads(r.out, 0, NULL);
-    cr_assert_not_null(summary, "%s", name);
-    cr_expect(lt(dbl, json_number_value(json_object_get(summary, "max_gap")), 1e-9), "%s", name);
-    cr_expect(eq(int, (int)json_integer_value(json_object_get(summary, "unconverged_steps")), 0),
-              "%s", name);
-    json_decref(summary);
-}
-
 Test(cli_redmax_scenes, run_as_they_are) {
-    each_scene(run);
-}
-
-// True if the page has the text.
-static bool page_has(const char* text) {
-    static char page[1 << 16];
-    FILE* file = fopen(FOLDER "/README.md", "r");
-    cr_assert_not_null(file);
-    page[fread(page, 1, sizeof page - 1, file)] = '\0';
-    fclose(file);
-    return strstr(page, text) != NULL;
-}
-
-static void describe(const char* name) {
-    char text[160];
-    snprintf(text, sizeof text, "\n## %s\n", name);
-    cr_expect(page_has(text), "no section of scenes/redmax/README.md on %s", name);
-    snprintf(text, sizeof text, "(../../docs/pictures/redmax-%s.png)", name);
-    cr_expect(page_has(text), "no picture of %s on the page", name);
-    snprintf(text, sizeof text, MABD_SOURCE_DIR "/docs/pictures/redmax-%s.png", name);
-    cr_expect(access(text, R_OK) == 0, "no docs/pictures/redmax-%s.png", name);
+    scene_folder_run("redmax");
 }
 
 Test(cli_redmax_scenes, have_a_section_and_a_picture) {
-    each_scene(describe);
+    scene_folder_describe("redmax");
 }
 
 // Springs are orange coils, where bodies are blue and the rest is grey.

@@ -352,3 +352,29 @@ Test(variational_long, the_double_four_bar_moves_alike_at_10_and_1_ms) {
     mabd_sim_destroy(a);
     rig_destroy(b, model);
 }
+
+// ---- figure 14: an exoskeleton on a spastic arm ------------------------------------------------
+
+// Largest torque of the elbow of scenes/variational/exoskeleton.json in 12.5 s.
+static double elbow_torque(const char* scale) {
+    mabd_model* model = rig_file_model("scenes/variational/exoskeleton.json", "scale", scale);
+    const mabd_sim_def def = variational_def(0.005);
+    mabd_sim* sim = rig_sim(model, &def);
+    double most = 0;
+    for (int i = 0; i < 2500; i++) {
+        mabd_real wrench[36];
+        rig_step(sim);
+        mabd_sim_get_joint_forces(sim, wrench);
+        most = fmax(most, fabs(wrench[6 + 4])); // joint 1: about y
+    }
+    rig_destroy(sim, model);
+    return most;
+}
+
+Test(variational_long, tuned_drives_spare_a_spastic_elbow) {
+    const double full = elbow_torque("1"), tuned = elbow_torque("0.25");
+    printf("elbow: %.2f N m with whole gains, %.2f N m with a quarter\n", full, tuned);
+    cr_expect(gt(dbl, full, 5));
+    cr_expect(le(dbl, tuned, 5));
+    cr_expect(gt(dbl, tuned, 4));
+}
