@@ -249,7 +249,7 @@ Test(mechanisms, willow_stands) {
     const char* top = "willow/level0/segment7/0";
     body_position(sim, top, before, q);
     double highest = -1e30;
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < AMOUNT(100, 20); i++) {
         const mabd_step_info info = rig_step(sim);
         cr_assert(info.converged && info.gap < 1e-9);
         if (i % 20 == 19) highest = fmax(highest, mabd_sim_measure(sim).energy);
