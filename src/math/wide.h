@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A vector with one real of each of MABD_WIDE items: as wide as the registers of the instruction
 // set that a file is compiled for (base/isa.h). Operators act on each real by itself, so an item
-// has the same bits as alone. For sources whose text is written once for reals and for vectors; loops
-// over lanes in math/lanes.h keep their eight numbers on every instruction set instead.
+// has the same bits as alone. For sources whose text is written once for reals and for vectors;
+// loops over lanes in math/lanes.h keep their eight numbers on every instruction set instead.
 #pragma once
 
 #include "math/shared.h"
