@@ -69,7 +69,7 @@ static bool has_stops(const mabd_model* m) {
 }
 
 mabd_energy_balance mabd_rigid_books_balance(const mabd_rigid_books* books, const mabd_model* model,
-                                             const mabd_measure* now, bool stops) {
+                                             const mabd_measure* now, unsigned booked) {
     const mabd_rigid_works* w = &books->work;
     mabd_energy_balance b;
     b.kinetic = now->kinetic - books->start[0];
@@ -77,11 +77,14 @@ mabd_energy_balance mabd_rigid_books_balance(const mabd_rigid_books* books, cons
     b.spring = now->spring - books->start[2];
     b.elastic = 0;
     b.drives = w->drives, b.scripts = w->scripts, b.forces = w->forces;
-    b.dampers = w->dampers, b.friction = w->friction, b.drag = w->drag;
-    const bool told = stops || !has_stops(model);
-    b.impacts = told ? w->impacts : (mabd_real)NAN;
-    b.integrator = b.drives + b.scripts + b.forces - b.dampers - b.friction - b.drag -
-                   (told ? w->impacts : 0) - (b.kinetic + b.gravity + b.spring);
+    b.dampers = w->dampers, b.drag = w->drag;
+    const bool touches = model->contact.enabled && (booked & MABD_BOOKED_CONTACTS) == 0;
+    const bool stopped = (booked & MABD_BOOKED_STOPS) == 0 && has_stops(model);
+    b.friction = touches ? (mabd_real)NAN : w->friction;
+    b.impacts = touches || stopped ? (mabd_real)NAN : w->impacts;
+    b.integrator = b.drives + b.scripts + b.forces - b.dampers - b.drag -
+                   (touches ? 0 : w->friction) - (touches || stopped ? 0 : w->impacts) -
+                   (b.kinetic + b.gravity + b.spring);
     return b;
 }
 

@@ -21,10 +21,16 @@ void mabd_rigid_books_open(mabd_rigid_books* books, const mabd_measure* start);
 /// A state was set from outside: its energies are no change.
 void mabd_rigid_books_carry(mabd_rigid_books* books, const mabd_measure* before,
                             const mabd_measure* after);
-/// Return the energy balance. stops: impacts at stops are booked; else all impacts are NaN, and
-/// lie in the integrator, if axes have stops.
+/// What a formulation books besides forces on axes and bodies, as bits.
+typedef enum mabd_rigid_booked {
+    MABD_BOOKED_STOPS = 1,    // impacts at stops of axes
+    MABD_BOOKED_CONTACTS = 2, // impacts and friction of contacts
+} mabd_rigid_booked;
+
+/// Return the energy balance; `booked` are bits of mabd_rigid_booked. What is not booked and the
+/// model has lies in the integrator: impacts are NaN then, and friction too if bodies touch.
 mabd_energy_balance mabd_rigid_books_balance(const mabd_rigid_books* books, const mabd_model* model,
-                                             const mabd_measure* now, bool stops);
+                                             const mabd_measure* now, unsigned booked);
 
 /// Return the state of a body before or after the step; body_count is the world.
 typedef mabd_rigid_state mabd_rigid_state_reader(const void* self, int32_t body, bool after);

@@ -13,6 +13,8 @@
 #include "support/balance_rig.h"
 #include "support/contact_rig.h"
 
+#include <math.h>
+
 static mabd_energy_balance run(const mabd_model* model, mabd_integrator integrator, double h,
                                double time) {
     mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, h);
@@ -203,6 +205,37 @@ Test(energy_impacts, friction_of_a_sliding_box_takes_its_energy) {
         cr_expect(fabs(slides.friction - mu * 2 * CONTACT_GRAVITY * d) < 5e-3);
         cr_expect(fabs(rests.friction - 1) < 1e-3);
         cr_expect(fabs(rests.impacts) < 1e-3 && fabs(rests.integrator) < 5e-3);
+    }
+    mabd_model_destroy(model);
+}
+
+// m v^2/2 = 1 J of a sliding box is friction in every formulation, or it is told that friction is not
+// booked: then it lies in the integrator, with what the balance has beside it.
+Test(energy_impacts, friction_is_booked_or_said_to_be_unknown_in_every_formulation) {
+    const contact_body box = {.shape = MABD_SHAPE_BOX,
+                              .size = {0.2, 0.2, 0.02},
+                              .mass = 2,
+                              .friction = 0.3,
+                              .position = {0, 0, 0.01},
+                              .velocity = {1, 0, 0}};
+    mabd_scene* scene = contact_scene(CONTACT_GRAVITY);
+    contact_add(scene, &box);
+    contact_add_ground(scene, 0.3);
+    mabd_model* model = rig_model(scene);
+    for (int f = 0; f < MABD_FORMULATION_COUNT; f++) {
+        const mabd_formulation_info info = mabd_formulation_get_info((mabd_formulation)f);
+        if (!info.built || (info.can & MABD_CAN_CONTACTS) == 0) continue;
+        mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.002);
+        def.formulation = (mabd_formulation)f;
+        mabd_sim* sim = rig_sim(model, &def);
+        for (int i = 0; i < 250; i++) rig_step(sim);
+        const mabd_energy_balance b = mabd_sim_get_energy_balance(sim);
+        printf("%s: friction %.4g J, impacts %.2g J, integrator %.4g J\n", info.name,
+               (double)b.friction, (double)b.impacts, (double)b.integrator);
+        const bool told = !isnan(b.friction);
+        cr_expect(eq(int, told, !isnan(b.impacts)));
+        cr_expect(lt(dbl, fabs((told ? b.friction : b.integrator) - 1), 0.02), "%s", info.name);
+        mabd_sim_destroy(sim);
     }
     mabd_model_destroy(model);
 }

@@ -70,7 +70,9 @@ static void fill_figures(const run_stats* stats, const mabd_sim* sim, compare_ro
         row->energy = fmax(row->energy, row->path.energies[i]);
     }
     row->energy_end = (stats->energy_end - stats->energy_start) / scale;
-    row->energy_integrator = (double)mabd_sim_get_energy_balance(sim).integrator / scale;
+    const mabd_energy_balance balance = mabd_sim_get_energy_balance(sim);
+    const bool told = !isnan(balance.friction) && !isnan(balance.impacts);
+    if (told) row->energy_integrator = (double)balance.integrator / scale;
     row->momentum = distance(stats->linear_momentum, stats->linear_momentum_start);
     row->angular_momentum = distance(stats->angular_momentum, stats->angular_momentum_start);
     row->gap = stats->max_gap;

@@ -158,7 +158,7 @@ mabd_measure mabd_impulse_measure(const void* self) {
 mabd_energy_balance mabd_impulse_energy_balance(const void* self) {
     const mabd_impulse_sim* sim = self;
     const mabd_measure now = mabd_impulse_measure(self);
-    return mabd_rigid_books_balance(&sim->books, sim->model, &now, false);
+    return mabd_rigid_books_balance(&sim->books, sim->model, &now, 0);
 }
 
 // State of a body before or after the step that is booked.

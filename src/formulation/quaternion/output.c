@@ -75,7 +75,7 @@ mabd_measure mabd_quaternion_measure(const void* self) {
 mabd_energy_balance mabd_quaternion_energy_balance(const void* self) {
     const mabd_quaternion_sim* sim = self;
     const mabd_measure now = mabd_quaternion_measure(self);
-    return mabd_rigid_books_balance(&sim->books, sim->model, &now, false);
+    return mabd_rigid_books_balance(&sim->books, sim->model, &now, 0);
 }
 
 // ---- joints ------------------------------------------------------------------------------------

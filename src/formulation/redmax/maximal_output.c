@@ -123,7 +123,7 @@ mabd_measure mabd_maximal_measure(const void* self) {
 mabd_energy_balance mabd_maximal_energy_balance(const void* self) {
     const mabd_maximal_sim* sim = self;
     const mabd_measure now = mabd_maximal_measure(self);
-    return mabd_rigid_books_balance(&sim->books, sim->model, &now, false);
+    return mabd_rigid_books_balance(&sim->books, sim->model, &now, MABD_BOOKED_CONTACTS);
 }
 
 // State of a body before or after the step that is booked.

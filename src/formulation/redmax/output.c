@@ -152,7 +152,8 @@ mabd_measure mabd_redmax_measure(const void* self) {
 mabd_energy_balance mabd_redmax_energy_balance(const void* self) {
     const mabd_redmax_sim* sim = self;
     const mabd_measure now = mabd_redmax_measure(self);
-    return mabd_rigid_books_balance(&sim->books, sim->model, &now, true);
+    return mabd_rigid_books_balance(&sim->books, sim->model, &now,
+                                    MABD_BOOKED_STOPS | MABD_BOOKED_CONTACTS);
 }
 
 // ---- joints ------------------------------------------------------------------------------------
