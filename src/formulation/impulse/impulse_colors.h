@@ -17,9 +17,9 @@
 // rest of the tile, in order, and tiles beyond the last phase follow one by one. Bodies that do not
 // move are no bodies of an item. O(items).
 //
-// Levels instead of colors: an item comes after all earlier ones of its bodies, so a tile is visited
-// as in the order of its list, in as few packs as that allows. Contacts have levels: a stack of 40
-// boxes whose contacts go from the ground up stands where one in two colors falls.
+// Levels instead of colors: an item comes after all earlier ones of its bodies, so a tile is
+// visited as in the order of its list, in as few packs as that allows. Contacts have levels: a
+// stack of 40 boxes whose contacts go from the ground up stands where one in two colors falls.
 #pragma once
 
 #include "base/memory.h"
