@@ -237,8 +237,8 @@ static void barrier_box_step(barrier_box* s) {
         const double v[6] = {s->v.x, s->v.y, s->v.z, s->w.x, s->w.y, s->w.z};
         const double excess = -gap / s->h - barrier_dot(s->N0[k], v);
         c->weight = (g + fmax(excess, 1e-3) / s->h) / own, c->mobility = s->h * own;
-        c->gamma = fmax(s->matched ? c->gamma : c->weight, 0.1 * c->weight);
-        c->s = fmax(gap, 1e-3);
+        c->gamma = fmax(s->matched ? c->gamma : 0, c->weight * 1e-3 / fmax(gap, 1e-3));
+        c->gap = gap, c->s = fmax(gap, 1e-3);
         mabd_barrier_center(c, s->matched ? fmax(c->psi, 1e-2) : 1);
     }
     s->matched = true;

@@ -333,7 +333,7 @@ Test(variational_contacts, states_and_threads_keep_the_bits) {
     mabd_sim* other = rig_sim(model, &def);
     mabd_real x[2][33], v[2][33];
     mabd_error error = {0};
-    const mabd_real kick[3] = {300, 100, 0};
+    const mabd_real kick[3] = {1500, 500, 0};
     const int32_t body = 5;
     rig_check(mabd_sim_apply_force(sim, 1, &body, kick, NULL, &error), &error, "force");
     rig_check(mabd_sim_apply_force(other, 1, &body, kick, NULL, &error), &error, "force");

@@ -51,6 +51,7 @@ typedef struct mabd_barrier_contact {
     mabd_real mobility;                     // speed that a force of 1 N gives in a step [m/(s N)]
     mabd_real weight;                       // products are compared with it: a force [N]
     mabd_real c;                            // coefficient of friction, 0 = none
+    mabd_real gap;                          // distance before the step [m]: for cold restarts
     mabd_real gamma, s;                     // pressure [N] and gap [m]
     mabd_real psi;                          // [m/s]
     int32_t sides;                          // of the pyramid, 0 = circle

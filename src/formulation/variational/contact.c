@@ -129,6 +129,7 @@ void mabd_variational_contacts_destroy(mabd_variational_contacts* c) {
     mabd_list_free(&allocator, &c->boxes, sizeof(mabd_barrier_box));
     mabd_list_free(&allocator, &c->known, sizeof(mabd_variational_known));
     mabd_list_free(&allocator, &c->next_known, sizeof(mabd_variational_known));
+    mabd_list_free(&allocator, &c->forced, sizeof(mabd_collide_key));
     mabd_list_free(&allocator, &c->pairs, sizeof(mabd_variational_pair));
     mabd_list_free(&allocator, &c->pressed, sizeof(mabd_rigid_pressed));
     mabd_list_free(&allocator, &c->press_work, sizeof(mabd_real));
@@ -152,6 +153,7 @@ size_t mabd_variational_contacts_bytes(const mabd_variational_contacts* c) {
            list_bytes(&c->boxes, sizeof(mabd_barrier_box)) +
            list_bytes(&c->known, sizeof(mabd_variational_known)) +
            list_bytes(&c->next_known, sizeof(mabd_variational_known)) +
+           list_bytes(&c->forced, sizeof(mabd_collide_key)) +
            list_bytes(&c->pairs, sizeof(mabd_variational_pair)) +
            list_bytes(&c->pressed, sizeof(mabd_rigid_pressed)) +
            list_bytes(&c->press_work, sizeof(mabd_real));
@@ -168,18 +170,32 @@ static void recall_pair(mabd_variational_meeting* m, mabd_collide_known* known) 
     for (int32_t k = 0; k < count; k++) m->memory[k] = all[known->place + k].memory;
 }
 
-// Pairs that have points in the motion of the step.
+static bool is_forced(const mabd_variational_contacts* c, mabd_collide_key key) {
+    const mabd_collide_key* keys = c->forced.data;
+    bool found = false;
+    for (int32_t i = 0; i < c->forced.count && !found; i++) {
+        found = mabd_collide_compare(keys[i], key) == 0;
+    }
+    return found;
+}
+
+// Pairs that have points in the motion of the step, and those that were missed.
 static mabd_status find_meetings(mabd_variational_sim* sim) {
     mabd_variational_contacts* c = sim->contacts;
     const mabd_collide_motion motion = {
         .start = c->from, .end = c->to, .predicted = true, .margin = c->margin};
     mabd_collide_known known = {c->known.data, sizeof(mabd_variational_known), c->known.count, 0};
+    mabd_collide_motion wide = motion;
     c->meetings.count = 0;
-    MABD_TRY(mabd_collide_find_pairs(c->geometry, &motion));
+    wide.margin += 2 * c->reach;
+    MABD_TRY(mabd_collide_find_pairs(c->geometry, &wide));
     for (int64_t i = 0; i < c->geometry->pair_count; i++) {
         mabd_collide_point points[MABD_CONTACT_MAX_POINTS];
         mabd_collide_pair pair;
-        if (mabd_collide_find_points(c->geometry, &motion, i, &pair, points) == 0) continue;
+        if (mabd_collide_find_points(c->geometry, &motion, i, &pair, points) == 0 &&
+            !is_forced(c, pair.key)) {
+            continue;
+        }
         MABD_TRY(
             mabd_list_reserve(&c->allocator, &c->meetings, sizeof(mabd_variational_meeting), 1));
         mabd_variational_meeting* m =
@@ -190,10 +206,11 @@ static mabd_status find_meetings(mabd_variational_sim* sim) {
     return MABD_OK;
 }
 
-mabd_status mabd_variational_find_contacts(mabd_variational_sim* sim, int32_t* body) {
+mabd_status mabd_variational_find_contacts(mabd_variational_sim* sim, bool again, int32_t* body) {
     mabd_variational_contacts* c = sim->contacts;
     *body = -1;
     if (!c) return MABD_OK;
+    if (!again) c->forced.count = 0, c->reach = 0;
     memcpy(c->next_bound, c->bound, (size_t)c->bound_count * sizeof *c->bound);
     if (c->geometry) {
         mabd_variational_predict(sim, sim->now, NULL, sim->model->body_count, sim->time,
@@ -203,6 +220,62 @@ mabd_status mabd_variational_find_contacts(mabd_variational_sim* sim, int32_t* b
         if (status != MABD_OK) return status;
     }
     return mabd_variational_join_islands(sim);
+}
+
+// Poses at the end of the step into c->to; returns the largest distance from those predicted.
+static mabd_real take_end(mabd_variational_sim* sim) {
+    mabd_variational_contacts* c = sim->contacts;
+    mabd_real most = 0;
+    for (int32_t i = 0; i < sim->model->body_count; i++) {
+        mabd_real *to = c->to + 12 * (size_t)i, shift = 0, turn = 0, now[12];
+        if (!mabd_variational_moves(sim, i)) continue;
+        mabd_m3_store(mabd_q_matrix(sim->next[i].q), now);
+        mabd_v3_store(sim->next[i].c, now + 9);
+        for (int k = 0; k < 9; k++) turn += (now[k] - to[k]) * (now[k] - to[k]);
+        for (int k = 9; k < 12; k++) shift += (now[k] - to[k]) * (now[k] - to[k]);
+        const mabd_real way = (mabd_real)sqrt(shift) + 2 * sim->reach[i] * (mabd_real)sqrt(turn);
+        if (way > most) most = way;
+        memcpy(to, now, sizeof now);
+    }
+    return most;
+}
+
+static bool overlaps(const mabd_variational_contacts* c, const mabd_collide_motion* motion,
+                     int64_t i, mabd_real depth, mabd_collide_pair* pair) {
+    mabd_collide_point points[MABD_CONTACT_MAX_POINTS];
+    const int32_t count = mabd_collide_find_points(c->geometry, motion, i, pair, points);
+    bool deep = false;
+    for (int32_t k = 0; k < count; k++) deep |= -points[k].distance > depth;
+    return deep;
+}
+
+mabd_status mabd_variational_find_missed(mabd_variational_sim* sim, bool* missed) {
+    mabd_variational_contacts* c = sim->contacts;
+    *missed = false;
+    if (!c || !c->geometry) return MABD_OK;
+    const mabd_variational_meeting* meetings = c->meetings.data;
+    mabd_variational_predict(sim, sim->now, NULL, sim->model->body_count, sim->time, sim->def.h);
+    const mabd_real reach = take_end(sim);
+    const mabd_collide_motion motion = {.start = c->from, .end = c->to};
+    int32_t place = 0;
+    MABD_TRY(mabd_collide_find_pairs(c->geometry, &motion));
+    for (int64_t i = 0; i < c->geometry->pair_count; i++) {
+        mabd_collide_pair pair;
+        const mabd_broad_pair* own = &c->geometry->pairs[i];
+        const mabd_collide_key key = {own->i, own->j};
+        while (place < c->meetings.count && mabd_collide_compare(meetings[place].key, key) < 0) {
+            place++;
+        }
+        if (place < c->meetings.count && mabd_collide_compare(meetings[place].key, key) == 0) {
+            continue;
+        }
+        if (!overlaps(c, &motion, i, sim->def.contact_tolerance, &pair)) continue;
+        MABD_TRY(mabd_list_reserve(&c->allocator, &c->forced, sizeof key, 1));
+        ((mabd_collide_key*)c->forced.data)[c->forced.count++] = key;
+        *missed = true;
+    }
+    if (*missed && reach > c->reach) c->reach = reach;
+    return MABD_OK;
 }
 
 // ---- state -------------------------------------------------------------------------------------

@@ -27,6 +27,8 @@
 /// Time in which the rate after an impact would make a gap [s]: the barrier, which makes gaps of
 /// contact_tolerance, then changes heights by less than that.
 #define BOUNCE_TIME ((mabd_real)1)
+/// Distance by which the points of a direction may overlap at the start [m].
+#define START_OVERLAP ((mabd_real)1e-5)
 /// Speed at which overlapping bodies part [m/s].
 #define PUSH_SPEED ((mabd_real)0.05)
 /// Speed whose loss in a substep is weight enough to compare products with where nothing falls
@@ -121,6 +123,51 @@ static void recall(const mabd_variational_meeting* m, mabd_vec3 X, uint32_t* tak
     to->psi = i < 0 ? 1 : m->memory[i].psi;
 }
 
+// Distance of a point along its normal at the start of a substep [m].
+static mabd_real start_distance(const mabd_variational_contacts* c, const mabd_collide_pair* pair,
+                                const mabd_collide_point* p) {
+    const mabd_real *a = c->from + 12 * (size_t)pair->a, *b = c->from + 12 * (size_t)pair->b;
+    const mabd_vec3 xa = mabd_v3_add(mabd_m3_mul(mabd_m3_load(a), p->Xa), mabd_v3_load(a + 9)),
+                    xb = mabd_v3_add(mabd_m3_mul(mabd_m3_load(b), p->Xb), mabd_v3_load(b + 9));
+    return mabd_v3_dot(p->normal, mabd_v3_sub(xb, xa));
+}
+
+// Upper bound of the relative displacement of two bodies between the ends of a motion [m].
+static mabd_real way_of(const mabd_variational_contacts* c, const mabd_collide_pair* pair) {
+    const mabd_real reach[2] = {c->geometry->reach[pair->g], c->geometry->reach[pair->h]};
+    const int32_t bodies[2] = {pair->a, pair->b};
+    mabd_real way = 0;
+    for (int side = 0; side < 2; side++) {
+        const mabd_real *from = c->from + 12 * (size_t)bodies[side],
+                        *to = c->to + 12 * (size_t)bodies[side];
+        mabd_real turn = 0, shift = 0;
+        for (int k = 0; k < 9; k++) turn += (to[k] - from[k]) * (to[k] - from[k]);
+        for (int k = 9; k < 12; k++) shift += (to[k] - from[k]) * (to[k] - from[k]);
+        way += (mabd_real)sqrt(shift) + reach[side] * (mabd_real)sqrt(turn);
+    }
+    return way;
+}
+
+// Points of a pair: those at the end of the motion, but a shape that is deep in another there may
+// have normals along which they overlap at the start already; such points are left out, and those
+// of the start, where a direction separates the shapes, are taken besides.
+static int32_t find_valid(const mabd_variational_contacts* c, const mabd_collide_motion* motion,
+                          int64_t index, mabd_collide_pair* pair,
+                          mabd_collide_point points[MABD_CONTACT_MAX_POINTS]) {
+    mabd_collide_point found[MABD_CONTACT_MAX_POINTS];
+    int32_t kept = 0;
+    const int32_t count = mabd_collide_find_points(c->geometry, motion, index, pair, found);
+    for (int32_t i = 0; i < count; i++) {
+        if (!(start_distance(c, pair, &found[i]) < -START_OVERLAP)) points[kept++] = found[i];
+    }
+    if (kept == count) return count;
+    const mabd_collide_motion still = {
+        .start = c->from, .end = c->from, .margin = motion->margin + way_of(c, pair)};
+    const int32_t more = mabd_collide_find_points(c->geometry, &still, index, pair, found);
+    for (int32_t i = 0; i < more && kept < MABD_CONTACT_MAX_POINTS; i++) points[kept++] = found[i];
+    return kept;
+}
+
 static void find_pair(const mabd_variational_solve* s, const mabd_collide_motion* motion,
                       int32_t place) {
     mabd_variational_contacts* c = s->sim->contacts;
@@ -130,7 +177,7 @@ static void find_pair(const mabd_variational_solve* s, const mabd_collide_motion
     mabd_collide_pair pair;
     uint32_t taken = 0;
     m->first = island->touch_first + island->touch_count;
-    m->count = mabd_collide_find_points(c->geometry, motion, m->pair, &pair, points);
+    m->count = find_valid(c, motion, m->pair, &pair, points);
     for (int32_t i = 0; i < m->count; i++, island->touch_count++) {
         mabd_barrier_contact* p = mabd_variational_barriers(c, island) + island->touch_count;
         set_touch(&pair, &points[i], (int32_t)(m - (mabd_variational_meeting*)c->meetings.data),
@@ -265,7 +312,7 @@ static void start_point(const mabd_variational_solve* s, mabd_variational_touch*
     const mabd_real own =
         compliance_of(sim, t->a, t->row[0].a) + compliance_of(sim, t->b, t->row[0].b);
     p->mobility = s->h * own;
-    p->weight = mabd_variational_weight(s, own, closes - t->start / s->h);
+    p->weight = mabd_variational_weight(s, own, closes - (t->start - t->allowed) / s->h);
 }
 
 mabd_real mabd_variational_weight(const mabd_variational_solve* s, mabd_real compliance,

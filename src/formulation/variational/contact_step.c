@@ -26,11 +26,13 @@
 
 /// Searches for points at the end of a substep.
 #define MAX_SEARCHES 3
+/// Overlap that may stay after these searches, in contact tolerances.
+#define DEEP 100
 /// Speed of approach from which a point bounces [m/s], and in falls of a substep.
 #define BOUNCE_SPEED ((mabd_real)0.5)
 #define BOUNCE_FALLS 2
 /// Least pressure at the first iterate over the weight.
-#define START_PART ((mabd_real)0.1)
+#define START_PART ((mabd_real)1)
 /// Least gap of a point at the first iterate [m], and least slip that its cone is open for [m/s].
 #define START_GAP  ((mabd_real)1e-3)
 #define START_SLIP ((mabd_real)1e-2)
@@ -221,9 +223,9 @@ static void start_barriers(const meeting* m) {
         mabd_barrier_contact* p = &m->barriers[i];
         const mabd_real gap = m->touches[i].start;
         const mabd_real psi = p->gamma > 0 ? (mabd_real)fmax(p->psi, START_SLIP) : 1;
-        const mabd_real rest = START_PART * p->weight;
+        p->gap = gap, p->s = gap > START_GAP ? gap : START_GAP;
+        const mabd_real rest = START_PART * p->weight * START_GAP / p->s;
         p->gamma = p->gamma > rest ? p->gamma : rest;
-        p->s = gap > START_GAP ? gap : START_GAP;
         mabd_barrier_center(p, psi);
     }
     for (int32_t i = 0; i < m->box_count; i++) {
@@ -326,13 +328,30 @@ static void keep_bounds(const meeting* m) {
     }
 }
 
+// Deepest overlap along a point at the start of a substep [m].
+static mabd_real overlap_at_start(const mabd_variational_solve* s) {
+    const meeting m = view_island(s);
+    mabd_real deepest = 0;
+    for (int32_t i = 0; i < m.touch_count; i++) {
+        if (m.touches[i].bound < 0 && -m.touches[i].start > deepest) deepest = -m.touches[i].start;
+    }
+    return deepest;
+}
+
 mabd_status mabd_variational_meet(const mabd_variational_solve* s) {
     mabd_variational_find_points(s, true);
     if (s->island->touch_count + s->island->box_count == 0) return mabd_variational_newton(s);
     start_rows(s);
     MABD_TRY(settle(s));
-    for (int32_t i = 0; i < MAX_SEARCHES; i++) {
-        if (!(mabd_variational_deepest(s) > s->sim->def.contact_tolerance)) break;
+    for (int32_t i = 0;; i++) {
+        const mabd_real depth = mabd_variational_deepest(s);
+        if (!(depth > s->sim->def.contact_tolerance)) break;
+        if (i == MAX_SEARCHES) {
+            if (depth > s->report->penetration) s->report->penetration = depth;
+            if (depth <= overlap_at_start(s) + DEEP * s->sim->def.contact_tolerance) break;
+            return mabd_variational_fail(s, MABD_ERR_DIVERGED, s->island->bodies[0], -1,
+                                         "shapes overlap after the step at");
+        }
         mabd_variational_remember(s);
         mabd_variational_find_points(s, false);
         start_rows(s);

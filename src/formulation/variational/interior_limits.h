@@ -15,6 +15,11 @@
 #define MABD_INTERIOR_NEAR_END ((mabd_real)10)
 /// Step below which the products are kept instead.
 #define MABD_INTERIOR_SHORT_STEP ((mabd_real)0.3)
+/// Part of the products to aim at after they were kept once.
+#define MABD_INTERIOR_STAY_PART ((mabd_real)0.5)
+/// A step above this without progress stalls; then part of the products to aim at, by first order.
+#define MABD_INTERIOR_STALL_STEP ((mabd_real)0.9)
+#define MABD_INTERIOR_STALL_PART ((mabd_real)0.1)
 /// Steps in a row below this are a jam, that many of them; then cold restarts, at most that many.
 #define MABD_INTERIOR_JAM_STEP     ((mabd_real)0.02)
 #define MABD_INTERIOR_MAX_JAMS     3
@@ -29,9 +34,9 @@
 /// that of a speed far below all others.
 #define MABD_INTERIOR_SLIDE_M_S    ((mabd_real)1e-12)
 #define MABD_INTERIOR_SLIDE_FACTOR ((mabd_real)10)
-/// Least compliance of a contact over that of its bodies. With 1e-14 the factor of two bodies that
-/// touch loses its last digits.
-#define MABD_INTERIOR_SOFTNESS ((mabd_real)1e-12)
+/// Least compliance of a contact over that of its bodies. With 1e-12 the factor of heaps whose
+/// bodies touch several others loses its last digits.
+#define MABD_INTERIOR_SOFTNESS ((mabd_real)1e-10)
 /// Part to which the target of friction falls when it is reached.
 #define MABD_INTERIOR_TIGHTEN ((mabd_real)1e-3)
 /// Products of friction that are round-off, relative to their two terms.

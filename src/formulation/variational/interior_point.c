@@ -8,7 +8,8 @@
 //   2  sigma = max((mu_a/mu)^3, (nu_a/nu)^3) in [1e-3, 1]; targets max(sigma mu, end)
 //   3  increments with these targets and the second-order products of 1, same factor; without them
 //      near the end, where they circle (60 iterations)
-//   4  a step below 0.3: also try target mu without second order, and take the longer
+//   4  a step below 0.3: also try target mu without second order, or half of it after such a step,
+//      and take the longer
 //   5  0.995 of the way to the boundary
 //   6  three steps below 0.02 in a row: cold restart. The line search of [VI] has no restart: the
 //      loop does not end there once an iterate jams in a corner of a cone
@@ -168,6 +169,16 @@ static means affine_targets(const mabd_interior_problem* p, means mu, means end)
     return target;
 }
 
+// The iteration between two looks at the iterate.
+typedef struct progress {
+    mabd_real slide;        // target of friction [m/s]
+    mabd_real step, length; // the last one, and the displacement by its whole increments
+    int32_t jams;
+    bool stayed;        // the last increments aimed at the products that there were
+    mabd_real residual; // before the last step
+    bool stalls;        // a whole step has not made the residual smaller
+} progress;
+
 // Means of the products; that of pressures is not far ahead of friction.
 static means paced_products(const mabd_interior_problem* p, means end) {
     means mu = mean_products(p, 0);
@@ -176,26 +187,39 @@ static means paced_products(const mabd_interior_problem* p, means end) {
     return mu;
 }
 
-// Find increments; returns the step to take. tighten: the products of contacts are on target.
-static mabd_real find_increments(const mabd_interior_problem* p, means end, bool tighten,
-                                 mabd_real* length) {
+// Part of the products, at least those of the end.
+static means part_of(means mu, mabd_real part, means end) {
+    const means target = {larger(part * mu.pressure, end.pressure),
+                          larger(part * mu.friction, end.friction)};
+    return target;
+}
+
+// Find increments; returns the step to take. Second order circles near the end, and elsewhere may
+// return to where it was: it is left out after whole steps without progress.
+static mabd_real find_increments(const mabd_interior_problem* p, means end, progress* at) {
+    const bool tighten = end.friction < end.pressure;
     const means mu = paced_products(p, end);
     const bool near = mu.pressure < MABD_INTERIOR_NEAR_END * end.pressure &&
                       (tighten || mu.friction < MABD_INTERIOR_NEAR_END * end.friction);
-    const means target = near ? end : affine_targets(p, mu, end);
-    aim(p, target, !near);
+    const bool second = !near && !at->stalls;
+    const means target = near         ? end
+                         : at->stalls ? part_of(mu, MABD_INTERIOR_STALL_PART, end)
+                                      : affine_targets(p, mu, end);
+    aim(p, target, second);
     p->host.solve(p->host.self);
-    const mabd_real step = choose_step(p, length);
+    const mabd_real step = choose_step(p, &at->length);
+    const mabd_real part = at->stayed ? MABD_INTERIOR_STAY_PART : 1;
+    at->stayed = false;
     if (!(step < MABD_INTERIOR_SHORT_STEP)) return step;
-    const means stay = {larger(mu.pressure, end.pressure), larger(mu.friction, end.friction)};
-    aim(p, stay, false);
+    aim(p, part_of(mu, part, end), false);
     p->host.solve(p->host.self);
-    const mabd_real other = choose_step(p, length);
-    if (other > step) return other;
-    if (!near) (void)affine_targets(p, mu, end);
-    aim(p, target, !near);
+    const mabd_real other = choose_step(p, &at->length);
+    at->stayed = other > step;
+    if (at->stayed) return other;
+    if (second) (void)affine_targets(p, mu, end);
+    aim(p, target, second);
     p->host.solve(p->host.self);
-    return choose_step(p, length);
+    return choose_step(p, &at->length);
 }
 
 static void move(const mabd_interior_problem* p, mabd_real step) {
@@ -210,7 +234,8 @@ static void restart(const mabd_interior_problem* p, int32_t k) {
     for (int32_t i = 0; i < k; i++) pressure *= 10;
     for (int32_t i = 0; i < p->contact_count; i++) {
         mabd_barrier_contact* c = &p->contacts[i];
-        c->s = MABD_INTERIOR_COLD_GAP_M, c->gamma = pressure * c->weight;
+        c->s = larger(c->gap, MABD_INTERIOR_COLD_GAP_M);
+        c->gamma = pressure * c->weight * MABD_INTERIOR_COLD_GAP_M / c->s;
         mabd_barrier_center(c, larger(1, p->speed));
     }
     for (int32_t i = 0; i < p->box_count; i++) {
@@ -218,13 +243,6 @@ static void restart(const mabd_interior_problem* p, int32_t k) {
     }
     p->host.restart(p->host.self);
 }
-
-// The iteration between two looks at the iterate.
-typedef struct progress {
-    mabd_real slide;        // target of friction [m/s]
-    mabd_real step, length; // the last one, and the displacement by its whole increments
-    int32_t jams;
-} progress;
 
 static bool is_solved(const mabd_interior_problem* p, const progress* at,
                       const mabd_interior_error* error, mabd_real residual) {
@@ -242,7 +260,7 @@ static void unjam(const mabd_interior_problem* p, progress* at, mabd_interior_re
 
 mabd_interior_report mabd_interior_point(const mabd_interior_problem* p) {
     mabd_interior_report out = {0, 0, false, 0, MABD_OK};
-    progress at = {p->tolerance, 0, (mabd_real)INFINITY, 0};
+    progress at = {p->tolerance, 0, (mabd_real)INFINITY, 0, false, (mabd_real)INFINITY, false};
     const means zero = {0, 0};
     while (true) {
         const mabd_interior_error error = p->host.evaluate(p->host.self);
@@ -255,11 +273,13 @@ mabd_interior_report mabd_interior_point(const mabd_interior_problem* p) {
         if (out.residual < MABD_INTERIOR_PRODUCT_ERROR && at.slide > MABD_INTERIOR_SLIDE_M_S) {
             at.slide = larger(at.slide * MABD_INTERIOR_TIGHTEN, MABD_INTERIOR_SLIDE_M_S);
         }
+        at.stalls = at.step > MABD_INTERIOR_STALL_STEP && out.residual > at.residual / 2;
+        at.residual = out.residual;
         aim(p, zero, false);
         out.iterations++;
         out.status = p->host.factor(p->host.self);
         if (out.status != MABD_OK) return out;
-        at.step = find_increments(p, end_of(p, at.slide), at.slide < p->tolerance, &at.length);
+        at.step = find_increments(p, end_of(p, at.slide), &at);
         move(p, at.step);
         unjam(p, &at, &out);
     }

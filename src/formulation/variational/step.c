@@ -28,6 +28,9 @@
 /// Depth above which a warning says that other formulations suit the scene: 64 parts.
 #define WARN_DEPTH 6
 
+/// Times that a step is taken again because bodies met that were not expected to.
+#define MAX_TRIES 3
+
 static bool is_literal(const mabd_variational_sim* sim) {
     return sim->def.integrator == MABD_INTEGRATOR_SYMPLECTIC_EULER;
 }
@@ -264,6 +267,7 @@ static void rewind_island(const mabd_variational_solve* s) {
 static mabd_status take_parts(mabd_variational_solve* s, int32_t parts) {
     mabd_variational_sim* sim = s->sim;
     rewind_island(s);
+    s->report->penetration = 0;
     s->h = sim->def.h / (mabd_real)parts;
     s->report->substeps = parts;
     for (int32_t i = 0; i < parts; i++) {
@@ -300,7 +304,7 @@ static void step_island(void* context, int32_t index, int32_t thread) {
         (mabd_variational_report){.body = -1, .joint = -1, .worst_joint = -1, .converged = true};
     island->depth = mabd_variational_least_depth(sim, island);
     for (int32_t halved = 0;;) {
-        const int32_t parts = given > 0 ? given << halved : (int32_t)1 << island->depth;
+        const int32_t parts = (given > 0 ? given : (int32_t)1 << island->depth) << halved;
         report->status = take_parts(&s, parts);
         if (report->status == MABD_OK) {
             const int32_t depth = given > 0 ? 0 : mabd_variational_depth(&s, sim->def.h);
@@ -308,9 +312,10 @@ static void step_island(void* context, int32_t index, int32_t thread) {
             island->depth = depth;
             continue;
         }
-        if (halved == sim->def.max_halvings || parts >= PARTS_MAX) return;
+        if (report->retries == sim->def.max_halvings || parts >= PARTS_MAX) return;
         report->retries++, halved++;
-        if (given == 0) island->depth++;
+        if (given > 0 || island->touch_count > 0) continue; // of contacts, for this time only
+        island->depth++, halved--;
     }
     measure_rows(&s);
 }
@@ -332,6 +337,7 @@ static void add_report(const mabd_variational_report* r, mabd_step_info* info) {
     if (r->dual_residual > info->dual_residual) info->dual_residual = r->dual_residual;
     info->variational.barrier_iterations += r->barrier_iterations;
     info->variational.restarts += r->restarts;
+    if (r->penetration > info->penetration) info->penetration = r->penetration;
 }
 
 static mabd_status report_failure(const mabd_variational_sim* sim, const mabd_variational_report* r,
@@ -390,11 +396,11 @@ static void commit(mabd_variational_sim* sim) {
 }
 
 // Find contacts and make room for them.
-static mabd_status find_contacts(mabd_variational_sim* sim, mabd_error* error) {
+static mabd_status find_contacts(mabd_variational_sim* sim, bool again, mabd_error* error) {
     char label[160];
     int32_t body;
     if (!sim->contacts) return MABD_OK;
-    mabd_status status = mabd_variational_find_contacts(sim, &body);
+    mabd_status status = mabd_variational_find_contacts(sim, again, &body);
     if (status == MABD_OK) status = mabd_variational_reserve_known(sim->contacts);
     if (status == MABD_OK) return status;
     if (status == MABD_ERR_DIVERGED) {
@@ -408,6 +414,19 @@ static mabd_status find_contacts(mabd_variational_sim* sim, mabd_error* error) {
                         (double)sim->time);
 }
 
+static void move_islands(mabd_variational_sim* sim) {
+    const int32_t count = sim->contacts ? sim->contacts->group_count : sim->island_count;
+    const bool serial = sim->model->spring_count > 0 || (sim->contacts && sim->contacts->scripts);
+    mabd_pool_run(serial ? NULL : sim->pool, count, step_island, sim);
+}
+
+static bool is_bad(const mabd_variational_sim* sim) {
+    const int32_t count = sim->contacts ? sim->contacts->group_count : sim->island_count;
+    bool bad = false;
+    for (int32_t i = 0; i < count; i++) bad |= sim->reports[i].status != MABD_OK;
+    return bad;
+}
+
 mabd_status mabd_variational_step(void* self, mabd_real time, mabd_step_info* info,
                                   mabd_error* error) {
     mabd_variational_sim* sim = self;
@@ -418,13 +437,16 @@ mabd_status mabd_variational_step(void* self, mabd_real time, mabd_step_info* in
     info->converged = true, info->worst_joint = -1;
     sim->time = time;
     mabd_variational_begin_books(sim);
-    const mabd_status status = find_contacts(sim, error);
-    if (status != MABD_OK) return status;
+    for (int32_t tries = 0;; tries++) {
+        bool missed = false;
+        MABD_TRY(find_contacts(sim, tries > 0, error));
+        sim->times[MABD_VARIATIONAL_CONTACT] += mabd_clock() - clock;
+        clock = mabd_clock();
+        move_islands(sim);
+        if (tries == MAX_TRIES || is_bad(sim)) break;
+        if (mabd_variational_find_missed(sim, &missed) != MABD_OK || !missed) break;
+    }
     const int32_t count = sim->contacts ? sim->contacts->group_count : sim->island_count;
-    const bool serial = sim->model->spring_count > 0 || (sim->contacts && sim->contacts->scripts);
-    sim->times[MABD_VARIATIONAL_CONTACT] += mabd_clock() - clock;
-    clock = mabd_clock();
-    mabd_pool_run(serial ? NULL : sim->pool, count, step_island, sim);
     double factor = 0, solve = 0;
     const mabd_variational_report* bad = NULL;
     for (int32_t i = 0; i < count; i++) {

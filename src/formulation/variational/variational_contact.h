@@ -122,14 +122,16 @@ typedef struct mabd_variational_contacts {
         mabd_variational_island* islands;                // (islands)
         int32_t *bodies, *joints, *components, *springs; // as those of the simulation
     } now, before;
-    mabd_list meetings;                // mabd_variational_meeting, by key
-    mabd_list order;                   // int32_t: meetings by island
-    mabd_list touches, barriers;       // by island: stops, then room for all points of its meetings
-    mabd_list drives, boxes;           // by island
-    mabd_list known, next_known;       // mabd_variational_known, by key
-    mabd_list pairs;                   // mabd_variational_pair of an island
-    mabd_list pressed;                 // mabd_rigid_pressed at the state
-    mabd_list press_work;              // mabd_real
+    mabd_list meetings;          // mabd_variational_meeting, by key
+    mabd_list order;             // int32_t: meetings by island
+    mabd_list touches, barriers; // by island: stops, then room for all points of its meetings
+    mabd_list drives, boxes;     // by island
+    mabd_list known, next_known; // mabd_variational_known, by key
+    mabd_list forced;            // mabd_collide_key: pairs that a first try has missed, rising
+    mabd_real reach;             // by which bodies came elsewhere than predicted in that try [m]
+    mabd_list pairs;             // mabd_variational_pair of an island
+    mabd_list pressed;           // mabd_rigid_pressed at the state
+    mabd_list press_work;        // mabd_real
     mabd_rigid_twist *velocity, *push; // (bodies)
     void* memory;
     size_t memory_size, system_bytes;
@@ -172,10 +174,14 @@ mabd_status mabd_variational_contacts_create(mabd_variational_sim* sim);
 void mabd_variational_contacts_destroy(mabd_variational_contacts* c);
 /// Bytes held; 0 for null.
 size_t mabd_variational_contacts_bytes(const mabd_variational_contacts* c);
-/// Find the pairs that may touch in the step and the islands of the step: contacts->groups, or
-/// those of the simulation if it has no contacts. MABD_ERR_MEMORY; MABD_ERR_DIVERGED: *body has no
-/// pose.
-mabd_status mabd_variational_find_contacts(mabd_variational_sim* sim, int32_t* body);
+/// again: with the pairs that mabd_variational_find_missed has found. Find the pairs that may touch
+/// in the step and the islands of the step: contacts->groups, or those of the simulation if it has
+/// no contacts. MABD_ERR_MEMORY; MABD_ERR_DIVERGED: *body has no pose.
+mabd_status mabd_variational_find_contacts(mabd_variational_sim* sim, bool again, int32_t* body);
+/// Look for pairs that overlap at the end of a step and were none of its meetings: bodies that
+/// contacts have moved elsewhere. True if there are any: the step is to be taken again, with them.
+/// MABD_ERR_MEMORY, MABD_ERR_DIVERGED as mabd_variational_find_contacts.
+mabd_status mabd_variational_find_missed(mabd_variational_sim* sim, bool* missed);
 /// Make room for the points of a step. MABD_ERR_MEMORY.
 mabd_status mabd_variational_reserve_known(mabd_variational_contacts* c);
 /// Make the touches and boxes of the last substep the state.

@@ -116,6 +116,7 @@ typedef struct mabd_variational_report {
     const char* reason;
     int32_t iterations, line_searches, retries, substeps, barrier_iterations, restarts;
     int32_t dual_iterations;
+    mabd_real penetration; // [m]
     mabd_real dual_residual;
     bool converged;
     mabd_real gap, angle_error;
