@@ -54,7 +54,7 @@ AXIS_TEST(drives, a_motor_reaches_its_rate_with_its_limit_and_keeps_it_with_noth
 }
 
 // A lift of 10 kg with 50 N against 80 N: it falls with (80 - 50)/10, pulled with exactly 50 N.
-AXIS_TEST(drives, a_motor_under_overload_pulls_with_exactly_its_limit) {
+AXIS_TEST_EXACT(drives, a_motor_under_overload_pulls_with_exactly_its_limit) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(0.5),
                                       .max_force = 50,
@@ -112,7 +112,7 @@ AXIS_TEST(drives, a_motor_without_limit_keeps_its_rate_whatever_it_takes) {
 
 // ---- servos -------------------------------------------------------------------------------------
 
-AXIS_TEST(drives, a_servo_saturates_and_arrives) {
+AXIS_TEST_EXACT(drives, a_servo_saturates_and_arrives) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.servo = mabd_signal_constant(1),
                                       .servo_stiffness = 100,
@@ -185,7 +185,7 @@ AXIS_TEST(drives, a_stop_wins_over_a_rigid_servo) {
 // ---- friction -----------------------------------------------------------------------------------
 
 // One part in 1e9 below its torque it holds, one part above it slips: x = (T - F)/I t^2/2.
-AXIS_TEST(drives, friction_holds_up_to_its_torque) {
+AXIS_TEST_EXACT(drives, friction_holds_up_to_its_torque) {
     for (int k = 0; k < 4; k++) {
         const double torque = 20 * (1 + (k % 2 ? 1e-9 : -1e-9));
         const axis_case c = {.axis = {.friction = 20, .motor = mabd_signal_constant(torque)}};
@@ -203,7 +203,7 @@ AXIS_TEST(drives, friction_holds_up_to_its_torque) {
 }
 
 // I x'' = -5 from 3 rad/s on: stops after I 9/10 rad, having lost 5 N m times that.
-AXIS_TEST(drives, friction_takes_its_torque_times_the_angle) {
+AXIS_TEST_EXACT(drives, friction_takes_its_torque_times_the_angle) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.friction = 5}, .rate = 3};
         mabd_model* model;

@@ -44,10 +44,28 @@ static double order_of(const char* what, const double* errors) {
     return log2(errors[1] / errors[STEPS - 1]) / (STEPS - 2);
 }
 
+/// True if a method is of first order in a case.
+typedef bool is_first_order(balance_method method);
+
+static bool none(balance_method method) {
+    (void)method;
+    return false;
+}
+// Friction makes a rigid servo a row for the poses of stages, of which sdirk2 has order 1. Boxes of
+// the variational formulation are implicit, of order 1.
+static bool by_stages_or_boxes(balance_method method) {
+    return method.integrator == MABD_INTEGRATOR_SDIRK2 ||
+           method.formulation == MABD_FORMULATION_VARIATIONAL;
+}
+static bool by_boxes(balance_method method) {
+    return method.formulation == MABD_FORMULATION_VARIATIONAL;
+}
+
 // Works and the rest must converge with order 1.8, or be below `floor` of the scale.
-static void expect_order_of(size_t methods, const char* what, balance_case c, const expected* e,
-                            double floor) {
-    for (size_t k = 0; k < methods; k++) {
+static void expect_order_but(is_first_order* skips, const char* what, balance_case c,
+                             const expected* e, double floor) {
+    for (size_t k = 0; k < BALANCE_METHODS; k++) {
+        if (skips(balance_methods[k])) continue;
         double works[STEPS], rests[STEPS], last = 0;
         for (int i = 0; i < STEPS; i++) {
             const mabd_energy_balance b = balance_run(&c, balance_methods[k], ldexp(step, -i));
@@ -64,7 +82,7 @@ static void expect_order_of(size_t methods, const char* what, balance_case c, co
 }
 
 static void expect_order(const char* what, balance_case c, const expected* e, double floor) {
-    expect_order_of(BALANCE_METHODS, what, c, e, floor);
+    expect_order_but(none, what, c, e, floor);
 }
 
 // ---- drives ------------------------------------------------------------------------------------
@@ -140,7 +158,7 @@ Test(energy_balance, a_servo_and_its_damping_are_a_drive_and_a_damper) {
                                              "\"servo_damping\": 1.5, \"max_force\": 1000"),
                                   0.9};
     expect_order("servo", plain, &e, 1e-9);
-    expect_order("servo below its limit", limited, &e, 1e-9);
+    expect_order_but(by_boxes, "servo below its limit", limited, &e, 1e-9);
 }
 
 // x = 0.5 sin(6 t) by a rigid servo, with a spring of 40 N/m, a damper of 1.5 N s/m and an armature
@@ -158,8 +176,7 @@ Test(energy_balance, a_rigid_servo_does_the_work_of_all_parts_of_its_axis) {
                         .dampers = damper,
                         .friction = 0.7 * length,
                         .scale = damper + spring + fabs(kinetic)};
-    // friction makes the servo a row for the poses of stages, of which sdirk2 has order 1
-    expect_order_of(BALANCE_METHODS - 1, "rigid servo", c, &e, 1e-9);
+    expect_order_but(by_stages_or_boxes, "rigid servo", c, &e, 1e-9);
 }
 
 // A hinge driven at 2 rad/s against a friction of 0.4 N m: after the first step the torque of the
@@ -376,7 +393,7 @@ Test(energy_balance, a_pendulum_has_no_cause_but_the_integrator) {
         cr_expect(b.dampers == 0 && b.friction == 0 && b.drag == 0 && b.impacts == 0);
         cr_expect(fabs(b.integrator - (start.energy - end.energy)) < 1e-13, "%g J for %g J",
                   (double)b.integrator, (double)(start.energy - end.energy));
-        cr_expect(fabs(b.integrator) > 1e-6, "the pendulum must lose something: %g J",
+        cr_expect(fabs(b.integrator) > 1e-7, "the pendulum must lose something: %g J",
                   (double)b.integrator);
         balance_check(sim);
         mabd_sim_reset(sim);

@@ -64,7 +64,7 @@ static void check_energy(const char* what, const axis_case* c, double h, double 
     mabd_model_destroy(model);
 }
 
-AXIS_TEST(stops, a_pendulum_between_stops_only_loses_energy) {
+AXIS_TEST_EXACT(stops, a_pendulum_between_stops_only_loses_energy) {
     const axis_case c = {.axis = {.limited = true, .lower = -0.2, .upper = 2.2, .stiffness = 1},
                          .gravity = -9.81,
                          .rate = 3};
@@ -74,7 +74,7 @@ AXIS_TEST(stops, a_pendulum_between_stops_only_loses_energy) {
 
 // The spring pulls the slide from one stop to the other: 0.5, then -0.4; after that it oscillates
 // freely.
-AXIS_TEST(stops, a_slide_goes_from_stop_to_stop_and_only_loses_energy) {
+AXIS_TEST_EXACT(stops, a_slide_goes_from_stop_to_stop_and_only_loses_energy) {
     const axis_case c = {.axis = {.limited = true, .lower = -0.4, .upper = 0.5, .stiffness = 1000},
                          .rate = 8,
                          .slide = true};
@@ -106,7 +106,7 @@ AXIS_TEST(stops, a_slide_without_a_spring_stays_where_it_was_stopped) {
 // A spring that is loaded beyond the stop: held at x = 0.2 the force of the joint is k (rest - x)
 // of the spring minus that of the stop, and nothing else acts: 0. Against a motor it is that
 // motor's force.
-AXIS_TEST(stops, a_stop_takes_what_spring_and_motor_leave) {
+AXIS_TEST_EXACT(stops, a_stop_takes_what_spring_and_motor_leave) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.limited = true,
                                       .lower = -INFINITY,
@@ -126,7 +126,7 @@ AXIS_TEST(stops, a_stop_takes_what_spring_and_motor_leave) {
     }
 }
 
-AXIS_TEST(stops, a_body_leaves_its_stop_when_the_load_turns) {
+AXIS_TEST_EXACT(stops, a_body_leaves_its_stop_when_the_load_turns) {
     const axis_case c = {.axis = {.limited = true,
                                   .lower = 0,
                                   .upper = 1,
@@ -155,7 +155,7 @@ AXIS_TEST(stops, a_body_leaves_its_stop_when_the_load_turns) {
 
 // Each free axis of each type is driven against its stop and held there, for any motion of the body
 // about the others.
-AXIS_TEST(stops, every_free_axis_of_every_joint_has_stops) {
+AXIS_TEST_EXACT(stops, every_free_axis_of_every_joint_has_stops) {
     const block_def block = {.sides = {0.3, 0.2, 0.12}, .place = {0.02, -0.01, 0.03}};
     for (int type = 0; type < MABD_JOINT_COUNT; type++) {
         for (int axis = 0; axis < MABD_AXIS_COUNT; axis++) {
@@ -288,7 +288,7 @@ Test(stops, all_dual_solvers_agree) {
 }
 
 // A saved state contains all that a step needs, also at a stop and in the step after an impact.
-AXIS_TEST(stops, resumes_bit_for_bit) {
+AXIS_TEST_EXACT(stops, resumes_bit_for_bit) {
     const mabd_axis_def axis = {.limited = true, .lower = -0.2, .upper = 0.2, .friction = 0.05};
     mabd_model* model = rope_model(6, &axis);
     const mabd_sim_def def = axis_def(MABD_PRESET_BALANCED, 0.01);

@@ -23,8 +23,10 @@ int32_t mabd_variational_list_bounds(const mabd_variational_sim* sim, int32_t jo
     for (int pass = 0; pass < 2; pass++) {
         for (int32_t r = 0; r < set->control_count; r++) {
             const mabd_control* c = &set->control[r];
-            const bool has[4] = {c->limited && c->lower > -(mabd_real)INFINITY,
-                                 c->limited && c->upper<(mabd_real)INFINITY, c->max_force> 0 &&
+            const bool holds = mabd_variational_is_held(c) || mabd_variational_is_paced(c);
+            const bool meets = c->limited && !holds; // else the target is between them
+            const bool has[4] = {meets && c->lower > -(mabd_real)INFINITY,
+                                 meets && c->upper<(mabd_real)INFINITY, c->max_force> 0 &&
                                      c->max_force<(mabd_real)INFINITY, c->friction> 0 &&
                                      !(c->friction_speed > 0)};
             for (int k = 2 * pass; k < 2 * pass + 2; k++) {
@@ -154,13 +156,6 @@ static void start_stop(const mabd_variational_solve* s, mabd_variational_touch* 
     p->gamma = c->next_bound[t->bound].force;
 }
 
-// True in the first substep of a run: its momenta are those of velocities, so that they lack no
-// impulse of the node, and boxes give half of theirs.
-static bool begins(const mabd_variational_solve* s) {
-    return !s->sim->begun && s->time <= s->sim->time &&
-           s->sim->def.integrator != MABD_INTEGRATOR_SYMPLECTIC_EULER;
-}
-
 static void start_box(const mabd_variational_solve* s, mabd_variational_drive* d,
                       mabd_barrier_box* p) {
     const mabd_variational_sim* sim = s->sim;
@@ -176,11 +171,12 @@ static void start_box(const mabd_variational_solve* s, mabd_variational_drive* d
     const mabd_axis_law law = mabd_axis_law_of(c, true, 0, drive, &past);
     const mabd_axis_box* box = &law.box[bound->kind == MABD_VARIATIONAL_FRICTION];
     memset(p, 0, sizeof *p);
-    p->most = begins(s) ? box->most / 2 : box->most;
+    p->most = mabd_variational_begins(s) ? box->most / 2 : box->most;
     p->compliance = box->compliance / s->h;
     p->mobility = s->h * compliance_of(sim, d->a, d->b, &d->row);
     d->rate = (box->at - x) / s->h;
-    p->force = begins(s) ? state->force / 2 : state->force, p->a = state->a, p->b = state->b;
+    p->force = mabd_variational_begins(s) ? state->force / 2 : state->force, p->a = state->a,
+    p->b = state->b;
 }
 
 void mabd_variational_start_bounds(const mabd_variational_solve* s) {

@@ -321,10 +321,15 @@ static void keep_bounds(const meeting* m) {
         to[m->touches[i].bound].h = m->s->h;
         to[m->touches[i].bound].presses = p->gamma > MABD_VARIATIONAL_PRESSED_PART * p->weight;
     }
+    mabd_variational_sim* sim = m->s->sim;
+    const mabd_real whole = mabd_variational_begins(m->s) ? 2 : 1; // a first node has half of it
     for (int32_t i = 0; i < m->box_count; i++) {
-        const mabd_variational_bound_state state = {m->boxes[i].force, m->boxes[i].a, m->boxes[i].b,
-                                                    m->s->h, false};
+        const mabd_variational_bound* bound = &sim->contacts->bounds[m->drives[i].bound];
+        const int32_t k = sim->model->joints[bound->joint].coordinate + bound->control;
+        const mabd_variational_bound_state state = {whole * m->boxes[i].force, m->boxes[i].a,
+                                                    m->boxes[i].b, m->s->h, false};
         to[m->drives[i].bound] = state;
+        sim->mean_force[k] += m->s->h / sim->def.h * m->boxes[i].force;
     }
 }
 

@@ -6,6 +6,7 @@
 //             damper     -(h/2) d y before and after a node; -h d y after it if h d G M^-1 G' > 2
 //             armature   I y is the momentum after the node, that before it is state
 //             rate drive without limit: y is its rate in the middle of the substep
+//           a servo or drive without limit between stops wants what the stops allow
 //           together impulse = base - g y, the row y + (impulse - base)/g = 0
 //   rate    the same on the relative angular velocity in the joint frame on b (three free
 //           rotations), at node 0
@@ -106,11 +107,25 @@ static void take_linear(const mabd_variational_solve* s, const mabd_control* c,
     row->own += row->c;
 }
 
-// Rate that a drive wants over a substep: that of its middle.
+static mabd_real between(mabd_real x, mabd_real lower, mabd_real upper) {
+    return x < lower ? lower : x > upper ? upper : x;
+}
+
+// Coordinate that a rigid servo wants at the end, between the stops.
+static mabd_real target_of(const mabd_variational_solve* s, const mabd_control* c, int32_t k) {
+    const mabd_real target = s->sim->input[k];
+    return c->limited ? between(target, c->lower, c->upper) : target;
+}
+
+// Rate that a drive wants over a substep, that of its middle, as far as stops allow it.
 static mabd_real rate_of(const mabd_variational_solve* s, const mabd_control* c, int32_t k) {
     const mabd_rigid_inputs* in = &s->sim->inputs;
-    if (in->target_set[k]) return in->target[k];
-    return mabd_rigid_signal(c->drive, s->time, s->h, s->time + s->h / 2);
+    const mabd_real x0 = s->sim->x0[k];
+    mabd_real rate = in->target_set[k]
+                         ? in->target[k]
+                         : mabd_rigid_signal(c->drive, s->time, s->h, s->time + s->h / 2);
+    if (c->limited) rate = between(rate, (c->lower - x0) / s->h, (c->upper - x0) / s->h);
+    return rate;
 }
 
 static void start_control(const mabd_variational_solve* s, int32_t joint,
@@ -121,7 +136,7 @@ static void start_control(const mabd_variational_solve* s, int32_t joint,
     const int32_t k = sim->model->joints[joint].coordinate + r;
     row->kind = mabd_variational_is_held(c) ? MABD_VARIATIONAL_HELD : MABD_VARIATIONAL_AXIS;
     if (row->kind == MABD_VARIATIONAL_HELD) {
-        row->target = sim->input[k];
+        row->target = target_of(s, c, k);
         return;
     }
     if (mabd_variational_is_damped_turn(set, r)) {

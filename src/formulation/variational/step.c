@@ -172,8 +172,10 @@ static void end_joint(const mabd_variational_solve* s, int32_t joint) {
     const mabd_row_set* set = mabd_variational_set(sim, joint);
     const int32_t first = mabd_variational_first_row(sim, joint);
     if (first < 0) return;
+    const mabd_real whole =
+        mabd_variational_begins(s) ? 2 : 1; // impulses of a first node are halves
     for (int32_t r = 0; r < set->rigid_count + set->control_count; r++) {
-        sim->next_lambda[first + r] = sim->impulse[first + r] / s->h;
+        sim->next_lambda[first + r] = whole * sim->impulse[first + r] / s->h;
         sim->mean_lambda[first + r] += sim->impulse[first + r] / sim->def.h;
     }
     if (set->control_count == 0) return;

@@ -162,20 +162,20 @@ typedef struct mabd_variational_sim {
     mabd_rigid_books books;
 
     // workspace
-    mabd_variational_motion* motion;    // (bodies)
-    mabd_variational_row* rows;         // (rows)
-    mabd_rigid_row* J;                  // (rows) of the symmetric matrix
-    mabd_real* compliance;              // (rows) of the symmetric matrix
-    mabd_rigid_pose *from, *to;         // (bodies + 1) at the start and the end of a substep
-    mabd_rigid_twist* twist;            // (bodies + 1) for damped springs
-    mabd_rigid_wrench* load;            // (bodies + 1)
-    mabd_real *impulse, *base, *change; // (rows) iterate, the one before, increment
-    mabd_real *b, *work;                // (rows), (2 x rows)
-    mabd_real* input;                   // (coordinates + motors)
-    mabd_real* mean_lambda;             // (rows) over the step
-    mabd_real* mean_force; // (coordinates) springs and servos with gains, over the step
-    mabd_real* x0;         // (coordinates) at the start of a substep
-    mabd_real* x1;         // (coordinates) at the iterate
+    mabd_variational_motion* motion;        // (bodies)
+    mabd_variational_row* rows;             // (rows)
+    mabd_rigid_row* J;                      // (rows) of the symmetric matrix
+    mabd_real* compliance;                  // (rows) of the symmetric matrix
+    mabd_rigid_pose *from, *to;             // (bodies + 1) at the start and the end of a substep
+    mabd_rigid_twist* twist;                // (bodies + 1) for damped springs
+    mabd_rigid_wrench* load;                // (bodies + 1)
+    mabd_real *impulse, *base, *change;     // (rows) iterate, the one before, increment
+    mabd_real *b, *work;                    // (rows), (2 x rows)
+    mabd_real* input;                       // (coordinates + motors)
+    mabd_real* mean_lambda;                 // (rows) over the step
+    mabd_real* mean_force;                  // (coordinates) springs, servos, boxes, over the step
+    mabd_real* x0;                          // (coordinates) at the start of a substep
+    mabd_real* x1;                          // (coordinates) at the iterate
     struct mabd_rigid_stability* stability; // (bodies)
     mabd_rigid_twist* velocity;             // (bodies + 1) of a user
     mabd_real* share;                       // (rows) impulses that it adds to the momenta

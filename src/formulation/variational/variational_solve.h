@@ -5,6 +5,13 @@
 
 #include "formulation/variational/variational_data.h"
 
+/// True in the first substep of a run: its momenta are those of velocities, so that they lack no
+/// impulse of the node, and rows and boxes give half of theirs.
+MABD_FN bool mabd_variational_begins(const mabd_variational_solve* s) {
+    return !s->sim->begun && s->time <= s->sim->time &&
+           s->sim->def.integrator != MABD_INTEGRATOR_SYMPLECTIC_EULER;
+}
+
 // ---- rows (rows.c) -----------------------------------------------------------------------------
 
 /// Pose of a side of a joint that does not move by forces, at a time [s]; body_count is the world.

@@ -42,7 +42,8 @@ static mabd_rigid_twist script_twist(const mabd_variational_sim* sim, int32_t bo
 // 0 of one that a program holds.
 static mabd_real target_rate(const mabd_variational_sim* sim, const mabd_control* c, int32_t k) {
     const mabd_signal* signal = c->drive ? c->drive : c->servo;
-    const mabd_real t = sim->time;
+    const mabd_real t = sim->time, x = sim->axis[k].x;
+    if (c->limited && (x <= c->lower || x >= c->upper)) return 0; // at a stop
     if (mabd_variational_is_paced(c)) {
         if (sim->inputs.target_set[k]) return sim->inputs.target[k];
         return signal ? mabd_signal_value(signal, t) : 0;
