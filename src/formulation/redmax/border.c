@@ -41,6 +41,8 @@
 #define SOLVES 20
 /// Part of the bars of forces that rows may leave: more means that redundant rows share the force.
 #define DETERMINED ((mabd_real)1e-6)
+/// Bars of forces that have died away over the steps of linear-implicit, whose state they are.
+#define NOTHING ((mabd_real)1e-200)
 
 // ---- matrix ------------------------------------------------------------------------------------
 
@@ -460,7 +462,7 @@ static bool solve_transposed(bordered w, mabd_real* z, const mabd_real* bars, ma
     for (int32_t r = 0; r < w.n; r++) push_row(&w, r, -mu[r], z);
     mabd_redmax_apply_transposed_bars(w.s, z, z);
     const mabd_real left = largest(&w, loops->rest + at);
-    return most == 0 || left <= until.goal || left <= DETERMINED * most;
+    return most <= NOTHING || left <= until.goal || left <= DETERMINED * most;
 }
 
 bool mabd_redmax_stage_solve_transposed(const mabd_redmax_solve* s, mabd_real* z,

@@ -50,10 +50,17 @@ static void solve_change(const mabd_redmax_solve* s) {
     mabd_redmax_mass_solve(s, sim->step, change);
 }
 
-static void correct(const mabd_redmax_solve* s, mabd_real* x) {
+// Returns the largest change.
+static mabd_real correct(const mabd_redmax_solve* s, mabd_real* x) {
     const int32_t end = s->part->freedom_first + s->part->freedom_count;
+    mabd_real most = 0;
     solve_change(s);
-    for (int32_t k = s->part->freedom_first; k < end; k++) x[k] += s->sim->step[k];
+    for (int32_t k = s->part->freedom_first; k < end; k++) {
+        const mabd_real own = (mabd_real)fabs(s->sim->step[k]);
+        x[k] += s->sim->step[k];
+        if (!(own <= most)) most = own;
+    }
+    return most;
 }
 
 mabd_status mabd_redmax_find_correction(const mabd_redmax_solve* s) {
@@ -79,6 +86,7 @@ static mabd_status close_poses(const mabd_redmax_solve* own, mabd_real closed) {
     int32_t joint = -1;
     s.by_rate = false;
     if (s.way) *s.way_count = 0;
+    s.part->corrections = 0, s.part->last_correction = 0;
     for (int32_t i = 0;; i++) {
         mabd_redmax_velocities(&s);
         mabd_redmax_rows(&s);
@@ -89,7 +97,8 @@ static mabd_status close_poses(const mabd_redmax_solve* own, mabd_real closed) {
         last = gap, closed = CLOSED;
         keep_way(&s, i);
         MABD_TRY(factor_at(&s, joint));
-        correct(&s, s.sim->q);
+        s.part->last_correction = correct(&s, s.sim->q);
+        s.part->corrections = i + 1;
     }
     return MABD_OK;
 }

@@ -14,6 +14,7 @@
 #include "formulation/redmax/explicit.h"
 
 #include "formulation/redmax/redmax_charts.h"
+#include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_sim.h"
 
 #include <math.h>
@@ -43,6 +44,27 @@ mabd_status mabd_redmax_semi_implicit_slope(mabd_redmax_solve* s) {
     return status;
 }
 
+void mabd_redmax_semi_implicit_load(const mabd_redmax_solve* s, const mabd_real* a) {
+    const size_t first = (size_t)s->part->freedom_first;
+    mabd_redmax_load_node(s, s->from_node);
+    memcpy(s->sim->a + first, a + first, (size_t)s->part->freedom_count * sizeof *a);
+}
+
+mabd_status mabd_redmax_semi_implicit_return(mabd_redmax_solve* s, const mabd_real* a,
+                                             const mabd_real* force) {
+    const mabd_redmax_weights mass = {0, 0, 1};
+    const size_t row = (size_t)s->part->row_first, rows = (size_t)s->part->row_count;
+    int32_t link;
+    mabd_redmax_semi_implicit_load(s, a);
+    memcpy(s->sim->loops.force + row, force + row, rows * sizeof *force);
+    s->time = s->from, s->gamma = s->h, s->by_rate = true;
+    mabd_redmax_set_inputs(s);
+    mabd_redmax_residual(s);
+    s->by_rate = false;
+    MABD_TRY(mabd_redmax_factor(s, mass, &link));
+    return rows > 0 ? mabd_redmax_mass_border(s) : MABD_OK;
+}
+
 // Turn of a joint by the accelerations of a link over the step, besides that of its rates.
 static mabd_real turn_by_acceleration(const mabd_redmax_solve* s, const mabd_redmax_link* link) {
     const mabd_real* a = s->sim->a + link->first;
@@ -68,6 +90,8 @@ mabd_status mabd_redmax_semi_implicit(mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     MABD_TRY(mabd_redmax_semi_implicit_slope(s));
     MABD_TRY(check_turns(s));
+    memcpy(sim->end_q + s->part->freedom_first, sim->a + s->part->freedom_first,
+           (size_t)s->part->freedom_count * sizeof *sim->a); // of derivatives
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->v[k] += s->h * sim->a[k];
         sim->q[k] += s->h * sim->v[k];

@@ -47,6 +47,9 @@ typedef struct loop_side {
     mabd_rigid_pose pose;
     mabd_rigid_twist u; // velocity of the centre, world; angular velocity, principal frame
     mabd_real D[36];    // (dc, phi) = D xi; zero on the ground
+    bool moves;         // D is not zero:
+    mabd_mat3 R;        // of the link frame
+    mabd_frame P;       // principal frame in it
 } loop_side;
 
 static void set_part(mabd_real* D, int row, int column, mabd_real s, mabd_mat3 M) {
@@ -70,6 +73,7 @@ static loop_side side_of(const mabd_redmax_solve* s, int32_t link, int32_t body)
     const mabd_spatial V = mabd_frame_to_child(P, sim->V[link]);
     out.pose.R = W.R, out.pose.c = W.p;
     out.u.v = mabd_m3_mul(W.R, V.v), out.u.w = V.w;
+    out.moves = true, out.R = R, out.P = *P;
     set_part(out.D, 0, 0, -1, mabd_m3_product(R, mabd_m3_skew(P->p)));
     set_part(out.D, 0, 3, 1, R);
     set_part(out.D, 3, 0, 1, mabd_m3_transpose(P->R));
@@ -101,10 +105,9 @@ static const mabd_row_set* rows_of(const mabd_redmax_solve* s, const mabd_redmax
 
 // W = D'(f, t)
 static mabd_spatial to_link(const loop_side* side, const mabd_rigid_wrench* w) {
-    const mabd_real x[6] = {w->f.x, w->f.y, w->f.z, w->t.x, w->t.y, w->t.z};
-    mabd_real out[6] = {0};
-    for (int i = 0; i < 36; i++) out[i % 6] += side->D[i] * x[i / 6];
-    return mabd_sp_load(out);
+    if (!side->moves) return mabd_sp_zero();
+    const mabd_vec3 l = mabd_m3_tmul(side->R, w->f);
+    return mabd_sp(mabd_v3_add(mabd_m3_mul(side->P.R, w->t), mabd_v3_cross(side->P.p, l)), l);
 }
 
 // ---- rows --------------------------------------------------------------------------------------
@@ -180,18 +183,18 @@ typedef struct link_blocks {
     mabd_real aa[36], ab[36], ba[36], bb[36];
 } link_blocks;
 
-// out (6 x 6) = D_i' G D_j
-static void turn_block(const mabd_real* Di, const mabd_real* G, const mabd_real* Dj,
+// out (6 x 6) = D_i' G D_j; zero if a side does not move.
+static void turn_block(bool moves, const mabd_real* Di, const mabd_real* G, const mabd_real* Dj,
                        mabd_real* out) {
     mabd_real GD[36] = {0};
     memset(out, 0, 36 * sizeof *out);
-    for (int r = 0; r < 6; r++) {
+    for (int r = 0; moves && r < 6; r++) {
         for (int k = 0; k < 6; k++) {
             if (G[6 * r + k] == 0) continue;
             for (int c = 0; c < 6; c++) GD[6 * r + c] += G[6 * r + k] * Dj[6 * k + c];
         }
     }
-    for (int k = 0; k < 6; k++) {
+    for (int k = 0; moves && k < 6; k++) {
         for (int r = 0; r < 6; r++) {
             for (int c = 0; c < 6; c++) out[6 * r + c] += Di[6 * k + r] * GD[6 * k + c];
         }
@@ -207,6 +210,18 @@ static void add_turn(const mabd_redmax_sim* sim, const loop_side* side, mabd_vec
     mabd_rigid_add_part(H, 3, 0, 1, turn);
     if (ground) return;
     mabd_rigid_add_part(H, 0, 0, 1, mabd_m3_skew_product(sim->links[side->link].principal.p, turn));
+}
+
+// x' [ [p][l]  0; [l]  0 ] of add_turn: (x_v + x_w x p) x l as a twist's turn.
+static mabd_spatial turn_back(const mabd_redmax_sim* sim, const loop_side* side, mabd_vec3 f,
+                              mabd_spatial x) {
+    const bool ground = side->link < 0;
+    const mabd_mat3 R = ground ? side->pose.R : sim->world[side->link].R;
+    mabd_vec3 arm = x.v;
+    if (!ground) {
+        arm = mabd_v3_add(arm, mabd_v3_cross(x.w, sim->links[side->link].principal.p));
+    }
+    return mabd_sp(mabd_v3_cross(arm, mabd_m3_tmul(R, f)), mabd_v3(0, 0, 0));
 }
 
 /// A cut joint at a motion.
@@ -251,8 +266,9 @@ static void find_blocks(const loop_joint* j, const mabd_redmax_cut* cut, row_gro
         f[0] = mabd_v3_axpy(lambda, j->J[r].a.f, f[0]);
         f[1] = mabd_v3_axpy(lambda, j->J[r].b.f, f[1]);
     }
-    turn_block(Da, G.aa, Da, H->aa), turn_block(Da, G.ab, Db, H->ab);
-    turn_block(Db, G.ba, Da, H->ba), turn_block(Db, G.bb, Db, H->bb);
+    const bool on_a = j->side[0].moves, on_b = j->side[1].moves;
+    turn_block(on_a, Da, G.aa, Da, H->aa), turn_block(on_a && on_b, Da, G.ab, Db, H->ab);
+    turn_block(on_a && on_b, Db, G.ba, Da, H->ba), turn_block(on_b, Db, G.bb, Db, H->bb);
     add_turn(j->s->sim, &j->side[0], f[0], H->aa);
     add_turn(j->s->sim, &j->side[1], f[1], H->bb);
 }
@@ -324,15 +340,44 @@ static mabd_spatial twist_of(const loop_joint* j, const loop_side* side) {
     return mabd_sp(side->u.w, mabd_m3_tmul(side->pose.R, side->u.v));
 }
 
+/// Twists of both sides of a joint: in the frame of the link, and (v of the centre, w) of D xi.
+typedef struct loop_twists {
+    mabd_spatial xi[2];
+    mabd_real u[2][6];
+} loop_twists;
+
+static loop_twists own_twists(const loop_joint* j) {
+    loop_twists t;
+    for (int i = 0; i < 2; i++) {
+        t.xi[i] = twist_of(j, &j->side[i]);
+        store_twist(&j->side[i], t.u[i]);
+    }
+    return t;
+}
+
+static loop_twists given_twists(const loop_joint* j, const mabd_spatial* xi) {
+    loop_twists t;
+    for (int i = 0; i < 2; i++) {
+        mabd_real x[6];
+        mabd_sp_store(xi[i], x);
+        t.xi[i] = xi[i];
+        for (int r = 0; r < 6; r++) {
+            t.u[i][r] = 0;
+            for (int c = 0; c < 6; c++) t.u[i][r] += j->side[i].D[6 * r + c] * x[c];
+        }
+    }
+    return t;
+}
+
 // sum_i V_i' H_ik of rows with multipliers (null = 1), by the twist of side k. H of geometric.h is
 // taken to link frames on the right only: on the left stand the velocities of the centres.
-static mabd_spatial rates_by(const loop_joint* j, int32_t first, int32_t end,
-                             const mabd_real* multipliers, int k) {
+static mabd_spatial contract(const loop_joint* j, int32_t first, int32_t end,
+                             const mabd_real* multipliers, const loop_twists* V, int k) {
     const loop_side* side = &j->side[k];
     link_blocks G;
     const mabd_rigid_blocks to = {G.aa, G.ab, G.ba, G.bb};
     const mabd_real *one = k == 0 ? G.aa : G.ab, *other = k == 0 ? G.ba : G.bb;
-    mabd_real u[2][6], sum[6] = {0}, turn[36] = {0}, V[6], out[6] = {0};
+    mabd_real sum[6] = {0}, out[6] = {0};
     mabd_vec3 f = mabd_v3(0, 0, 0);
     memset(&G, 0, sizeof G);
     for (int32_t r = first; r < end; r++) {
@@ -340,15 +385,21 @@ static mabd_spatial rates_by(const loop_joint* j, int32_t first, int32_t end,
         mabd_rigid_add_row(&j->at, &j->set->rigid[r], own, &to);
         f = mabd_v3_axpy(own, k == 0 ? j->J[r].a.f : j->J[r].b.f, f);
     }
-    for (int i = 0; i < 2; i++) store_twist(&j->side[i], u[i]);
-    for (int i = 0; i < 36; i++) {
-        sum[i % 6] += u[0][i / 6] * one[i] + u[1][i / 6] * other[i];
+    for (int r = 0; r < 6; r++) {
+        for (int c = 0; c < 6; c++) {
+            sum[c] += V->u[0][r] * one[6 * r + c] + V->u[1][r] * other[6 * r + c];
+        }
     }
-    for (int i = 0; i < 36; i++) out[i % 6] += sum[i / 6] * side->D[i];
-    add_turn(j->s->sim, side, f, turn);
-    mabd_sp_store(twist_of(j, side), V);
-    for (int i = 0; i < 36; i++) out[i % 6] += V[i / 6] * turn[i];
-    return mabd_sp_load(out);
+    for (int r = 0; r < 6; r++) {
+        for (int c = 0; c < 6; c++) out[c] += sum[r] * side->D[6 * r + c];
+    }
+    return mabd_sp_add(mabd_sp_load(out), turn_back(j->s->sim, side, f, V->xi[k]));
+}
+
+static mabd_spatial rates_by(const loop_joint* j, int32_t first, int32_t end,
+                             const mabd_real* multipliers, int k) {
+    const loop_twists V = own_twists(j);
+    return contract(j, first, end, multipliers, &V, k);
 }
 
 static mabd_spatial row_rate_by(const loop_joint* j, int32_t r, int k) {
@@ -388,6 +439,26 @@ void mabd_redmax_row_rates(const mabd_redmax_solve* s) {
         loop_joint j;
         loop_joint_at(s, &s->sim->loops.cuts[i], &j);
         write_rates(&j, &s->sim->loops.cuts[i]);
+    }
+}
+
+void mabd_redmax_pull_cut_rates(const mabd_redmax_solve* s) {
+    for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
+        const mabd_redmax_cut* cut = &s->sim->loops.cuts[i];
+        const mabd_real* bars = s->row_bars + (cut->row_first - s->part->row_first);
+        loop_joint j;
+        loop_joint_at(s, cut, &j);
+        for (int k = 0; k < 2; k++) {
+            mabd_spatial W = mabd_sp_zero();
+            if (j.side[k].link < 0) continue;
+            for (int32_t r = 0; r < cut->row_count; r++) {
+                const mabd_rigid_wrench* own = k == 0 ? &j.J[r].a : &j.J[r].b;
+                W = mabd_sp_axpy(bars[r], to_link(&j.side[k], own), W);
+            }
+            mabd_redmax_add_bar(s->sim, j.side[k].link, 0, 1, W);
+            mabd_redmax_add_bar(s->sim, j.side[k].link, 12, 1,
+                                rates_by(&j, 0, cut->row_count, bars, k));
+        }
     }
 }
 
@@ -435,15 +506,21 @@ static mabd_spatial times(const mabd_real* H, mabd_spatial x) {
     return mabd_sp_load(out);
 }
 
+// Let the frame of a side on the ground move as well.
+static void enter_ground(loop_side* own) {
+    if (own->link >= 0) return;
+    set_part(own->D, 0, 3, 1, own->pose.R);
+    set_part(own->D, 3, 0, 1, mabd_m3_identity());
+    own->moves = true, own->R = own->pose.R;
+    own->P = (mabd_frame){mabd_m3_identity(), mabd_v3(0, 0, 0)};
+}
+
 // A cut joint whose frame moves on one side; that of a side on the ground as well.
 static loop_side* enter_side(const mabd_redmax_solve* s, const mabd_redmax_cut* cut, int side,
                              loop_joint* j) {
     loop_joint_at(s, cut, j);
     loop_side* own = &j->side[side];
-    if (own->link < 0) {
-        set_part(own->D, 0, 3, 1, own->pose.R);
-        set_part(own->D, 3, 0, 1, mabd_m3_identity());
-    }
+    enter_ground(own);
     return own;
 }
 
@@ -468,33 +545,28 @@ void mabd_redmax_move_cut(const mabd_redmax_solve* s, const mabd_redmax_cut* cut
     on[1 - side] = times(side == 0 ? H.ba : H.ab, f);
 }
 
-static mabd_spatial times_transposed(const mabd_real* H, mabd_spatial x) {
-    mabd_real in[6], out[6] = {0};
-    mabd_sp_store(x, in);
-    for (int i = 0; i < 36; i++) out[i % 6] += H[i] * in[i / 6];
-    return mabd_sp_load(out);
-}
-
-mabd_spatial mabd_redmax_cut_bar(const mabd_redmax_solve* s, const mabd_redmax_cut* cut, int side,
-                                 const mabd_real* rows, const mabd_spatial* on) {
+void mabd_redmax_cut_bars(const mabd_redmax_solve* s, const mabd_redmax_cut* cut,
+                          const mabd_real* rows, const mabd_spatial* on, mabd_spatial bar[2]) {
+    const mabd_real* force = s->sim->loops.force + cut->row_first;
     loop_joint j;
-    link_blocks H;
-    const loop_side* own = enter_side(s, cut, side, &j);
-    mabd_spatial W = mabd_sp_zero(), mu = mabd_sp_zero(), bar;
-    for (int32_t r = 0; r < cut->row_count; r++) {
-        const mabd_spatial unit = to_link(own, side == 0 ? &j.J[r].a : &j.J[r].b);
-        W = mabd_sp_axpy(s->sim->loops.force[cut->row_first + r], unit, W);
-        if (rows) mu = mabd_sp_axpy(rows[r], unit, mu);
+    loop_joint_at(s, cut, &j);
+    for (int side = 0; side < 2; side++) enter_ground(&j.side[side]);
+    const loop_twists V = own_twists(&j), by = given_twists(&j, on ? on : V.xi);
+    for (int side = 0; side < 2; side++) {
+        const loop_side* own = &j.side[side];
+        mabd_spatial W = mabd_sp_zero(), mu = mabd_sp_zero();
+        for (int32_t r = 0; r < cut->row_count; r++) {
+            const mabd_spatial unit = to_link(own, side == 0 ? &j.J[r].a : &j.J[r].b);
+            W = mabd_sp_axpy(force[r], unit, W);
+            if (rows) mu = mabd_sp_axpy(rows[r], unit, mu);
+        }
+        bar[side] = mu;
+        if (rows && s->by_rate) {
+            bar[side] = mabd_sp_add(mabd_sp_cross_wrench(V.xi[side], mu),
+                                    contract(&j, 0, cut->row_count, rows, &V, side));
+        }
+        if (!on) continue; // on . (H f - ad(f)'W) = f . (H'on + ad(on)'W)
+        const mabd_spatial sum = contract(&j, 0, cut->row_count, force, &by, side);
+        bar[side] = mabd_sp_add(bar[side], mabd_sp_add(sum, mabd_sp_cross_wrench(on[side], W)));
     }
-    if (rows && s->by_rate) {
-        bar = mabd_sp_add(mabd_sp_cross_wrench(twist_of(&j, own), mu),
-                          rates_by(&j, 0, cut->row_count, rows, side));
-    } else {
-        bar = mu;
-    }
-    if (!on) return bar;
-    find_blocks(&j, cut, ROWS_ALL, &H); // on . (H f - ad(f)'W) = f . (H'on + ad(on)'W)
-    bar = mabd_sp_add(bar, times_transposed(side == 0 ? H.aa : H.bb, on[side]));
-    bar = mabd_sp_add(bar, mabd_sp_cross_wrench(on[side], W));
-    return mabd_sp_add(bar, times_transposed(side == 0 ? H.ba : H.ab, on[1 - side]));
 }

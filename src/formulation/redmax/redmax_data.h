@@ -201,6 +201,8 @@ typedef struct mabd_redmax_part {
     mabd_real stopped;     // work that stops took by these [J]
     bool rough;            // the law of an axis changed its branch in it, or is where two meet
     mabd_real peak_after;
+    int32_t corrections;       // of the poses that end the last step or part of one (closing.c)
+    mabd_real last_correction; // largest change of a coordinate by the last of them [m], [rad]
 } mabd_redmax_part;
 
 /// Forces of contacts on a link, at the centre of its body, constant in the world. With points that
@@ -246,14 +248,15 @@ typedef struct mabd_redmax_solve {
     int32_t switched;          // of charts at the starts of the parts of a step
     bool watches;              // notes jumps of laws
     bool jumped;               // the force or rate of a law has jumped
-    bool by_rate;    // prescribed freedoms follow the rate of their signal, and rows of cut joints
-                     // hold their rates (stages of sdirk2)
-    bool in_charts;  // of a step: balls move in their own charts (charts.c), else in local ones
-    bool loads;      // bounds of smooth pins vary with wrenches: sim->left (pins.c)
-    bool still;      // without springs between points
-    bool ranks;      // a factor leaves out the rows that follow from others (redundancy.c)
-    bool rows_known; // loops.left_out is that of the step
-    bool rests;      // scripted bodies at cut joints have no velocity
+    bool by_rate;   // prescribed freedoms follow the rate of their signal, and rows of cut joints
+                    // hold their rates (stages of sdirk2)
+    bool in_charts; // of a step: balls move in their own charts (charts.c), else in local ones
+    bool loads;     // bounds of smooth pins vary with wrenches: sim->left (pins.c)
+    bool still;     // without springs between points
+    bool rates_at_once; // in pull-backs: rows that are rates go to their links together (loops.c)
+    bool ranks;         // a factor leaves out the rows that follow from others (redundancy.c)
+    bool rows_known;    // loops.left_out is that of the step
+    bool rests;         // scripted bodies at cut joints have no velocity
 } mabd_redmax_solve;
 
 typedef struct mabd_redmax_sim {

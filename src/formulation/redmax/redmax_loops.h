@@ -36,10 +36,13 @@ const mabd_redmax_cut* mabd_redmax_find_cut(const mabd_redmax_sim* sim, int32_t 
 /// loops.force on both links (loops.c).
 void mabd_redmax_move_cut(const mabd_redmax_solve* s, const mabd_redmax_cut* cut, int side,
                           mabd_spatial f, mabd_real* rows, mabd_spatial on[2]);
-/// The bar of the twist f of mabd_redmax_move_cut by bars of the rows (cut->row_count) and of the
-/// wrenches on both links; null = none (loops.c).
-mabd_spatial mabd_redmax_cut_bar(const mabd_redmax_solve* s, const mabd_redmax_cut* cut, int side,
-                                 const mabd_real* rows, const mabd_spatial* on);
+/// The bars of the twists f of mabd_redmax_move_cut on both sides by bars of the rows
+/// (cut->row_count) and of the wrenches on both links; null = none (loops.c).
+void mabd_redmax_cut_bars(const mabd_redmax_solve* s, const mabd_redmax_cut* cut,
+                          const mabd_real* rows, const mabd_spatial* on, mabd_spatial bar[2]);
+/// Add the bars of the variations of links by rows of cut joints that are rates, with the bars
+/// s->row_bars of these, to sim->up (loops.c).
+void mabd_redmax_pull_cut_rates(const mabd_redmax_solve* s);
 /// Compute the rows of the cut joints of a part at the poses and velocities of its links: their
 /// values (gap) and columns. Rows are rates if s->by_rate (loops.c).
 void mabd_redmax_rows(const mabd_redmax_solve* s);

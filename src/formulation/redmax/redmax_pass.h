@@ -19,6 +19,7 @@ typedef struct mabd_redmax_pass {
     const mabd_real *stage_force, *end_force;          // (rows) forces of the rows in them
     const mabd_axis_branch *stage_branch, *end_branch; // (laws) their branches
     bool impact;                                       // the step ends with impulses
+    bool on_tape;                                      // the tape has its stages and its end
     bool back;
     mabd_error* error;
 } mabd_redmax_pass;

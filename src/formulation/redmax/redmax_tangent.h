@@ -166,6 +166,9 @@ void mabd_redmax_add_coupling_bars(const mabd_redmax_solve* s, mabd_real sign, m
 void mabd_redmax_add_force_bars(const mabd_redmax_solve* s, mabd_real* rows);
 /// Move to rates w (freedoms) in place of sim->v and evaluate the rows as rates there.
 void mabd_redmax_enter_rows(mabd_redmax_solve* s, const mabd_real* w);
+/// Move to rates w (freedoms) in place of sim->v, and prepare the bars of what the rows as rates
+/// there depend on, for bars mu of them (rows of the part), as mabd_redmax_pull_back.
+void mabd_redmax_pull_rate_rows(mabd_redmax_solve* s, const mabd_real* w, const mabd_real* mu);
 
 // ---- parameters (tangent_parameter.c) ----
 

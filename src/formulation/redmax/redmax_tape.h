@@ -6,12 +6,13 @@
 
 /// One record: a state, and how the step to it was taken. Pointers into the bytes of the record.
 typedef struct mabd_redmax_record {
-    mabd_redmax_node node; // the state
-    mabd_real* ball_q;     // (balls x 3) coordinates of balls at the end of the last stage
-    mabd_real* stage_q;    // (freedoms) of the first of two stages; null = not kept
-    mabd_real* end_q;  // (freedoms) of the last stage, if a projection may follow; null = not kept
-    bool* left_out;    // (rows) that the stages did without
-    mabd_real* lambda; // (rows) forces of the rows at the end of the step
+    mabd_redmax_node node;          // the state
+    mabd_real* ball_q;              // (balls x 3) coordinates of balls at the end of the last stage
+    mabd_real* stage_q;             // (freedoms) of the first of two stages; null = not kept
+    mabd_real* end_q;               // (freedoms) of the last stage, if a projection may follow; of
+                                    // semi-implicit the accelerations; null = not kept
+    bool* left_out;                 // (rows) that the stages did without
+    mabd_real* lambda;              // (rows) forces of the rows at the end of the step
     mabd_real* stage_lambda;        // (rows) in the first of two stages; null = not kept
     mabd_real* target;              // (coordinates + motors) set from outside during the step
     bool* target_set;               // (coordinates + motors)
@@ -19,6 +20,8 @@ typedef struct mabd_redmax_record {
     mabd_real* wrench;              // (links x 6) of the joints; null without losses by them
     mabd_real* peak;                // (parts) largest kinetic energy so far [J]
     int8_t* taken;                  // (parts) mabd_integrator of the step
+    int8_t* corrections;            // (parts) of the poses at the end of the step
+    mabd_real* last_correction;     // (parts) largest change by the last of them
     bool* divided;                  // (parts) the step was taken in parts
     bool* impact;                   // (parts) and ended with impulses
     bool* rough;                    // (parts) a law changed its branch in it, or is where two meet

@@ -38,7 +38,8 @@ void mabd_redmax_pull_motions(const mabd_redmax_solve* s) {
     for (int32_t r = first; r < end; r++) p[r] = -mabd_redmax_read_column(sim, &borders[r]);
     if (!s->still) mabd_redmax_gather_tensions(s, p);
     for (int32_t r = first; r < end; r++) mabd_redmax_push_row(sim, &borders[r], p[r]);
-    for (int32_t r = 0; s->row_bars && r < first; r++) {
+    if (s->rates_at_once) mabd_redmax_pull_cut_rates(s);
+    for (int32_t r = 0; s->row_bars && !s->rates_at_once && r < first; r++) {
         if (!borders[r].coupling) mabd_redmax_push_row(sim, &borders[r], s->row_bars[r]);
     }
 }
@@ -79,4 +80,14 @@ void mabd_redmax_enter_rows(mabd_redmax_solve* s, const mabd_real* w) {
     mabd_redmax_velocities(s);
     mabd_redmax_rows(s);
     mabd_redmax_row_rates(s);
+}
+
+void mabd_redmax_pull_rate_rows(mabd_redmax_solve* s, const mabd_real* w, const mabd_real* mu) {
+    const size_t first = (size_t)s->part->freedom_first;
+    s->by_rate = true, s->row_bars = mu, s->rates_at_once = true;
+    memcpy(s->sim->v + first, w + first, (size_t)s->part->freedom_count * sizeof *w);
+    mabd_redmax_velocities(s);
+    mabd_redmax_coupling_rows(s);
+    mabd_redmax_pull_back(s, NULL, NULL);
+    s->rates_at_once = false;
 }

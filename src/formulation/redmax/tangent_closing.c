@@ -50,6 +50,30 @@ static mabd_status find_way(mabd_redmax_pass* r, mabd_integrator method, int32_t
     return status == MABD_OK ? MABD_OK : mabd_redmax_pass_fail(r, status);
 }
 
+/// A last correction of a pose below this is the projection onto the rows at the closed pose, whose
+/// matrices are there for the rates [m], [rad].
+#define LAST_CORRECTION ((mabd_real)1e-10)
+
+// Take the ends of the way from the tape; false if it must be found. *last: after `count`
+// corrections there is one as small as that.
+static bool take_way(mabd_redmax_pass* r, int32_t* count, bool* last) {
+    mabd_redmax_gradient* g = r->g;
+    const int32_t part = (int32_t)(r->part - g->sim->parts);
+    if (!r->on_tape) return false;
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        if (g->sim->links[i].kind == MABD_PRIMITIVE_BALL) return false; // its node has no q
+    }
+    *count = r->after.corrections[part];
+    *last = *count > 0 && r->after.last_correction[part] <= LAST_CORRECTION;
+    if (*last) --*count;
+    if (*count > 1) return false;
+    memcpy(way_at(r, 0), g->sim->q + mabd_redmax_pass_first(r), mabd_redmax_pass_bytes(r));
+    mabd_redmax_pass_copy(r, g->open_v, g->sim->v);
+    mabd_redmax_pass_copy(r, g->closed_q, r->after.node.q);
+    mabd_redmax_pass_copy(r, g->closed_v, r->after.node.v);
+    return true;
+}
+
 // ---- one correction ----------------------------------------------------------------------------
 
 /// One correction: number -1 is that of the rates.
@@ -97,15 +121,27 @@ static void enter_rows(mabd_redmax_pass* r, int32_t number) {
     r->s.rests = false;
 }
 
+// Back over them with the bars mu: to g->q, and with `rates` to g->v.
+static void rows_back(mabd_redmax_pass* r, int32_t number, const mabd_real* mu, mabd_real* center) {
+    mabd_redmax_gradient* g = r->g;
+    mabd_real* v = number < 0 ? g->v : NULL;
+    r->s.rests = number >= 0;
+    mabd_redmax_pull_rate_rows(&r->s, number < 0 ? g->closed_v : g->sim->a, mu);
+    mabd_redmax_pass_collect(r, MABD_EQUATION_CLOSING, NULL, g->q, v, center);
+    if (v) mabd_redmax_add_coupling_bars(&r->s, -1, v);
+    r->s.row_bars = NULL, r->s.rests = false;
+}
+
 // ---- backwards ---------------------------------------------------------------------------------
 
 // Back over one correction: bars of its end in g->q, or in g->v, become those of its start.
-static mabd_status correction_back(mabd_redmax_pass* r, int32_t number, mabd_real* center) {
+static mabd_status correction_back(mabd_redmax_pass* r, int32_t number, bool found,
+                                   mabd_real* center) {
     mabd_redmax_gradient* g = r->g;
     const bool rates = number < 0;
     mabd_real* mu = g->mu + r->part->border_first;
-    if (!rates) MABD_TRY(find_change(r, number));
-    if (rates) take_change(r);
+    if (!found) MABD_TRY(find_change(r, number));
+    if (found) take_change(r);
     enter_residual(r, number);
     mabd_redmax_pass_copy(r, g->z, rates ? g->v : g->q);
     mabd_redmax_mass_solve_transposed(&r->s, g->z, NULL, mu);
@@ -115,13 +151,22 @@ static mabd_status correction_back(mabd_redmax_pass* r, int32_t number, mabd_rea
     mabd_redmax_pull_back(&r->s, g->z, NULL);
     mabd_redmax_pass_collect(r, MABD_EQUATION_CLOSING, g->z, g->q, NULL, center);
     if (!rates) mabd_redmax_add_coupling_bars(&r->s, -1, g->q);
-    enter_rows(r, number);
-    r->s.row_bars = mu;
-    mabd_redmax_pull_back(&r->s, NULL, NULL);
-    mabd_redmax_pass_collect(r, MABD_EQUATION_CLOSING, NULL, g->q, rates ? g->v : NULL, center);
-    if (rates) mabd_redmax_add_coupling_bars(&r->s, -1, g->v);
-    r->s.row_bars = NULL;
+    rows_back(r, number, mu, center);
     return MABD_OK;
+}
+
+// Back over a last correction of a pose, by the matrices of the rates at the closed pose.
+static void last_back(mabd_redmax_pass* r, mabd_real* center) {
+    mabd_redmax_gradient* g = r->g;
+    mabd_real* mu = g->mu + r->part->border_first;
+    mabd_redmax_pass_copy(r, g->z, g->q);
+    mabd_redmax_mass_solve_transposed(&r->s, g->z, NULL, mu);
+    r->s.by_rate = false, r->s.row_bars = mu;
+    mabd_redmax_rows(&r->s);
+    mabd_redmax_pull_back(&r->s, NULL, NULL);
+    mabd_redmax_pass_collect(r, MABD_EQUATION_CLOSING, NULL, g->q, NULL, center);
+    mabd_redmax_add_coupling_bars(&r->s, -1, g->q);
+    r->s.row_bars = NULL;
 }
 
 mabd_status mabd_redmax_closing_back(mabd_redmax_pass* r, mabd_integrator method,
@@ -129,15 +174,19 @@ mabd_status mabd_redmax_closing_back(mabd_redmax_pass* r, mabd_integrator method
     mabd_redmax_gradient* g = r->g;
     const bool rates = !mabd_redmax_holds_poses(method);
     int32_t count = 0;
-    mabd_status status = find_way(r, method, &count);
+    bool last = false;
+    mabd_status status = MABD_OK;
+    const bool taken = rates && take_way(r, &count, &last);
+    if (!taken) status = find_way(r, method, &count);
     if (status != MABD_OK) return status;
     mabd_redmax_pass_clear(r, g->q), mabd_redmax_pass_clear(r, g->v);
     mabd_redmax_pass_end(r, g->closed_q, g->closed_v, end, start);
     if (!rates && count == 0) return MABD_OK;
     const mabd_redmax_moving moving = enter(r);
-    if (rates) status = correction_back(r, -1, start.q);
+    if (rates) status = correction_back(r, -1, !taken, start.q);
+    if (last && status == MABD_OK) last_back(r, start.q);
     for (int32_t k = count - 1; k >= 0 && status == MABD_OK; k--) {
-        status = correction_back(r, k, start.q);
+        status = correction_back(r, k, false, start.q);
     }
     mabd_redmax_still_leave(r, &moving);
     return status;
@@ -202,17 +251,42 @@ static mabd_status correction_forward(mabd_redmax_pass* r, int32_t number,
     return MABD_OK;
 }
 
+// A last correction of a pose, by the matrices of the rates at the closed pose.
+static mabd_status last_forward(mabd_redmax_pass* r, mabd_redmax_direction* from) {
+    mabd_redmax_gradient* g = r->g;
+    const size_t row = (size_t)r->part->row_first;
+    MABD_TRY(find_change(r, -1));
+    r->s.by_rate = false;
+    mabd_redmax_rows(&r->s);
+    for (int32_t i = 0; i < g->direction_count; i++) {
+        mabd_redmax_direction* d = &from[i];
+        const mabd_redmax_changes c = push(r, i, d, NULL);
+        mabd_redmax_add_row_changes(&r->s, &c, c.rows + row);
+        for (int32_t k = 0; k < r->part->row_count; k++) {
+            d->rows[row + (size_t)k] = -c.rows[row + (size_t)k];
+        }
+        mabd_redmax_pass_clear(r, g->z);
+        mabd_redmax_mass_solve(&r->s, g->z, d->rows + row);
+        for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+            d->stage_v[k] += g->z[k];
+        }
+    }
+    return MABD_OK;
+}
+
 mabd_status mabd_redmax_closing_forward(mabd_redmax_pass* r, mabd_integrator method,
                                         mabd_redmax_direction* from) {
     mabd_redmax_gradient* g = r->g;
     const bool rates = !mabd_redmax_holds_poses(method);
     int32_t count = 0;
-    MABD_TRY(find_way(r, method, &count));
+    bool last = false;
+    if (!rates || !take_way(r, &count, &last)) MABD_TRY(find_way(r, method, &count));
     const mabd_redmax_moving moving = enter(r);
     mabd_status status = MABD_OK;
     for (int32_t k = 0; k < count && status == MABD_OK; k++) {
         status = correction_forward(r, k, from);
     }
+    if (last && status == MABD_OK) status = last_forward(r, from);
     if (rates && status == MABD_OK) status = correction_forward(r, -1, from);
     mabd_redmax_still_leave(r, &moving);
     for (int32_t i = 0; i < g->direction_count; i++) {

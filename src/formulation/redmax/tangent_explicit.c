@@ -82,12 +82,15 @@ static void collect(mabd_redmax_pass* r, const mabd_real* z, mabd_redmax_tangent
 
 // Back over the rows as rates.
 static void rows_back(mabd_redmax_pass* r, mabd_redmax_tangent start) {
-    enter_rows(r);
-    r->s.row_bars = r->g->mu + r->part->border_first;
-    mabd_redmax_pull_back(&r->s, NULL, NULL);
+    mabd_redmax_pull_rate_rows(&r->s, r->g->sim->step, r->g->mu + r->part->border_first);
     collect(r, NULL, start);
     mabd_redmax_add_coupling_bars(&r->s, -1, start.v);
     r->s.row_bars = NULL, r->s.by_rate = false;
+}
+
+// True if the accelerations of the step and its forces are on the tape.
+static bool is_known(const mabd_redmax_pass* r) {
+    return r->on_tape && r->after.end_q && !r->part->pins;
 }
 
 // The accelerations at the start of a step, and the mass matrix with the loads of pins there.
@@ -95,7 +98,9 @@ static mabd_status enter_slope(mabd_redmax_pass* r) {
     const mabd_redmax_weights mass = {0, 0, 1};
     int32_t link;
     r->s.loads = false;
-    mabd_status status = mabd_redmax_semi_implicit_slope(&r->s);
+    mabd_status status = is_known(r)
+                             ? mabd_redmax_semi_implicit_return(&r->s, r->end_q, r->end_force)
+                             : mabd_redmax_semi_implicit_slope(&r->s);
     if (status == MABD_OK && r->part->pins) {
         mabd_redmax_pass_loads(r);
         status = mabd_redmax_factor(&r->s, mass, &link);
@@ -125,7 +130,11 @@ mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent e
                                       mabd_redmax_tangent start, mabd_redmax_tangent begin) {
     mabd_redmax_gradient* g = r->g;
     const mabd_redmax_sim* sim = g->sim;
-    MABD_TRY(enter_slope(r));
+    if (is_known(r)) {
+        mabd_redmax_semi_implicit_load(&r->s, r->end_q);
+    } else {
+        MABD_TRY(enter_slope(r));
+    }
     explicit_end(r);
     MABD_TRY(end_back(r, end, start));
     mabd_redmax_pass_chart_laws(r);

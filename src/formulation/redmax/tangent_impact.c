@@ -106,9 +106,7 @@ static void collect(mabd_redmax_pass* r, const mabd_real* z, bool rates, mabd_re
 
 // Back over the rows as rates after the impact.
 static void rows_back(mabd_redmax_pass* r, const mabd_real* mu, mabd_redmax_tangent t) {
-    mabd_redmax_enter_rows(&r->s, r->g->sim->next.v);
-    r->s.row_bars = mu;
-    mabd_redmax_pull_back(&r->s, NULL, NULL);
+    mabd_redmax_pull_rate_rows(&r->s, r->g->sim->next.v, mu);
     collect(r, NULL, true, t);
     mabd_redmax_add_coupling_bars(&r->s, -1, t.v);
     r->s.row_bars = NULL;

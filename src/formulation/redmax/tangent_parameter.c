@@ -38,9 +38,8 @@ typedef struct parameter_view {
     bool back;
     const mabd_real* z;             // back: bars of the residual, null = none
     mabd_real sum;                  // back: the product
-    const mabd_redmax_cut* bar_cut; // back: the cut joint and side of `bar`, null = none
-    bool bar_side;
-    mabd_spatial bar;
+    const mabd_redmax_cut* bar_cut; // back: the cut joint of `bar` of its sides, null = none
+    mabd_spatial bar[2];
 } parameter_view;
 
 static mabd_vec3 unit(int k) {
@@ -397,18 +396,19 @@ static mabd_spatial cut_twist(const mabd_redmax_gradient* g, int32_t index, int3
     return mabd_sp(turn, mabd_v3_cross(x, turn));
 }
 
-// The bar of a twist of the frame of a cut joint on one of its bodies, kept for other parameters.
+// The bar of a twist of the frame of a cut joint on one of its bodies; both are kept for other
+// parameters.
 static mabd_spatial cut_bar(parameter_view* v, const mabd_redmax_cut* cut, bool on_b) {
     const mabd_redmax_sim* sim = v->g->sim;
     const mabd_real* rows = v->s->row_bars;
     mabd_spatial on[2] = {mabd_sp_zero(), mabd_sp_zero()};
-    if (v->bar_cut == cut && v->bar_side == on_b) return v->bar;
+    if (v->bar_cut == cut) return v->bar[on_b];
     if (rows) rows += cut->row_first - v->s->part->row_first;
     if (cut->a >= 0) on[0] = mabd_sp_scale(-1, mabd_redmax_load_bar(sim, cut->a));
     if (cut->b >= 0) on[1] = mabd_sp_scale(-1, mabd_redmax_load_bar(sim, cut->b));
-    v->bar_cut = cut, v->bar_side = on_b;
-    v->bar = mabd_redmax_cut_bar(v->s, cut, on_b, rows, v->z || !rows ? on : NULL);
-    return v->bar;
+    v->bar_cut = cut;
+    mabd_redmax_cut_bars(v->s, cut, rows, v->z || !rows ? on : NULL, v->bar);
+    return v->bar[on_b];
 }
 
 static void pass_cut(parameter_view* v, const mabd_redmax_cut* cut) {

@@ -83,7 +83,11 @@ static void take_left_out(const mabd_redmax_pass* r) {
 static mabd_status find_stages(mabd_redmax_pass* r, mabd_integrator method) {
     mabd_redmax_sim* sim = r->g->sim;
     use_own_stages(r);
-    if (method == MABD_INTEGRATOR_SEMI_IMPLICIT) return MABD_OK;
+    r->on_tape = r->after.node.q && !r->impact;
+    if (method == MABD_INTEGRATOR_SEMI_IMPLICIT) {
+        if (r->on_tape && r->after.end_q) r->end_q = r->after.end_q, r->end_force = r->after.lambda;
+        return MABD_OK;
+    }
     const bool two = method == MABD_INTEGRATOR_SDIRK2;
     if (!r->after.node.q || (two && !r->after.stage_q) || r->impact) {
         mabd_redmax_begin_branches(&r->s, r->step->time);
@@ -269,6 +273,7 @@ static mabd_status pass_part(mabd_redmax_pass* r, int32_t index) {
     mabd_redmax_sim* sim = r->g->sim;
     r->part = &sim->parts[index];
     const mabd_redmax_part kept = *r->part;
+    r->on_tape = false;
     r->part->poses |= sim->inputs.has_applied;
     r->part->peak = r->part->peak_after = r->before.peak[index];
     r->s = solve_of(r);

@@ -40,6 +40,8 @@ static mabd_redmax_record lay_out(const mabd_redmax_gradient* g, mabd_arena* are
     r.target_set = mabd_arena_take(arena, sim->inputs.count, sizeof *r.target_set);
     r.left_out = mabd_arena_take(arena, rows, sizeof *r.left_out);
     r.node.chart = mabd_arena_take(arena, balls, sizeof *r.node.chart);
+    r.last_correction = mabd_arena_take(arena, parts, real);
+    r.corrections = mabd_arena_take(arena, parts, sizeof *r.corrections);
     r.taken = mabd_arena_take(arena, parts, sizeof *r.taken);
     r.divided = mabd_arena_take(arena, parts, sizeof *r.divided);
     r.impact = mabd_arena_take(arena, parts, sizeof *r.impact);
@@ -122,6 +124,8 @@ void mabd_redmax_tape_write(const void* self, const void* work, void* bytes) {
         r.peak[i] = sim->parts[i].peak;
         r.taken[i] = (int8_t)sim->parts[i].taken, r.divided[i] = sim->parts[i].divided;
         r.impact[i] = sim->parts[i].impact, r.rough[i] = sim->parts[i].rough;
+        r.corrections[i] = (int8_t)sim->parts[i].corrections;
+        r.last_correction[i] = sim->parts[i].last_correction;
     }
     memcpy(r.branch, sim->branch, (size_t)sim->law_count * sizeof *r.branch);
     memcpy(r.stage_branch, sim->stage_branch, (size_t)sim->law_count * sizeof *r.stage_branch);
