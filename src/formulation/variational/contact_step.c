@@ -343,6 +343,44 @@ static mabd_real overlap_at_start(const mabd_variational_solve* s) {
     return deepest;
 }
 
+// ---- works -------------------------------------------------------------------------------------
+
+// Mean rate of a row over the node at the start, before and after its impulses.
+static mabd_real node_rate(const meeting* m, const mabd_variational_touch* t,
+                           const mabd_rigid_row* row, mabd_real given) {
+    const mabd_variational_sim* sim = m->s->sim;
+    const int32_t bodies[2] = {t->a, t->b};
+    mabd_real sum = given;
+    for (int side = 0; side < 2; side++) {
+        const int32_t body = bodies[side];
+        if (!mabd_variational_moves(sim, body)) continue;
+        const mabd_rigid_wrench w = side ? row->b : row->a;
+        const mabd_rigid_twist before = {sim->next[body].v, sim->next[body].w};
+        sum += (mabd_rigid_power(w, before) + mabd_rigid_power(w, sim->motion[body].V)) / 2;
+    }
+    return sum;
+}
+
+// An impulse changes the kinetic energy by its product with the mean of the rates before and after
+// it. What sides without forces take, scripts give.
+static void book_works(const meeting* m) {
+    mabd_variational_report* report = m->s->report;
+    for (int32_t i = 0; i < m->touch_count; i++) {
+        const mabd_variational_touch* t = &m->touches[i];
+        const mabd_barrier_contact* p = &m->barriers[i];
+        const mabd_real h = m->s->h;
+        mabd_real beta[2] = {0, 0};
+        if (p->c > 0) mabd_barrier_friction(p, beta);
+        report->impacts -= h * p->gamma * node_rate(m, t, &t->row[0], t->given[0]);
+        report->scripts -= h * p->gamma * t->given[0];
+        for (int k = 0; k < 2; k++) {
+            const mabd_real given = t->given[1 + k];
+            report->friction -= h * beta[k] * node_rate(m, t, &t->row[1 + k], given);
+            report->scripts -= h * beta[k] * given;
+        }
+    }
+}
+
 mabd_status mabd_variational_meet(const mabd_variational_solve* s) {
     mabd_variational_find_points(s, true);
     if (s->island->touch_count + s->island->box_count == 0) return mabd_variational_newton(s);
@@ -365,5 +403,6 @@ mabd_status mabd_variational_meet(const mabd_variational_solve* s) {
     const meeting m = view_island(s);
     mabd_variational_remember(s);
     keep_bounds(&m);
+    book_works(&m);
     return MABD_OK;
 }

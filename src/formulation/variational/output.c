@@ -111,7 +111,8 @@ mabd_measure mabd_variational_measure(const void* self) {
 mabd_energy_balance mabd_variational_energy_balance(const void* self) {
     const mabd_variational_sim* sim = self;
     const mabd_measure now = mabd_variational_measure(self);
-    return mabd_rigid_books_balance(&sim->books, sim->model, &now, 0);
+    return mabd_rigid_books_balance(&sim->books, sim->model, &now,
+                                    MABD_BOOKED_STOPS | MABD_BOOKED_CONTACTS);
 }
 
 // ---- forces ------------------------------------------------------------------------------------

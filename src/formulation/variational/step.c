@@ -269,7 +269,7 @@ static void rewind_island(const mabd_variational_solve* s) {
 static mabd_status take_parts(mabd_variational_solve* s, int32_t parts) {
     mabd_variational_sim* sim = s->sim;
     rewind_island(s);
-    s->report->penetration = 0;
+    s->report->penetration = s->report->friction = s->report->impacts = s->report->scripts = 0;
     s->h = sim->def.h / (mabd_real)parts;
     s->report->substeps = parts;
     for (int32_t i = 0; i < parts; i++) {

@@ -116,7 +116,8 @@ typedef struct mabd_variational_report {
     const char* reason;
     int32_t iterations, line_searches, retries, substeps, barrier_iterations, restarts;
     int32_t dual_iterations;
-    mabd_real penetration; // [m]
+    mabd_real penetration;                // [m]
+    mabd_real friction, impacts, scripts; // works of contacts and stops in the step [J]
     mabd_real dual_residual;
     bool converged;
     mabd_real gap, angle_error;

@@ -5,6 +5,7 @@
 //
 //   mean force = (sum of l of its substeps + k1 - k0)/h,   of second order
 
+#include "formulation/variational/variational_contact.h"
 #include "formulation/variational/variational_sim.h"
 #include "formulation/variational/variational_solve.h"
 #include "rigid/joint_coordinates.h"
@@ -99,6 +100,16 @@ static void book_joint(mabd_variational_sim* sim, const mabd_rigid_step* step, i
     if (scripted && first >= 0) mabd_rigid_book_script(step, &own, force, &sim->books.work);
 }
 
+// Works of contacts and stops, island by island (contact_step.c).
+static void book_contacts(mabd_variational_sim* sim) {
+    const int32_t count = sim->contacts ? sim->contacts->group_count : 0;
+    for (int32_t i = 0; i < count; i++) {
+        sim->books.work.friction += sim->reports[i].friction;
+        sim->books.work.impacts += sim->reports[i].impacts;
+        sim->books.work.scripts += sim->reports[i].scripts;
+    }
+}
+
 void mabd_variational_book_step(mabd_variational_sim* sim) {
     const mabd_rigid_step step = {.model = sim->model,
                                   .inputs = &sim->inputs,
@@ -110,6 +121,7 @@ void mabd_variational_book_step(mabd_variational_sim* sim) {
     for (int32_t k = 0; mabd_rigid_books_joints(sim->model) && k < sim->model->joint_count; k++) {
         book_joint(sim, &step, k);
     }
+    book_contacts(sim);
     if (!mabd_rigid_books_bodies(&step)) return;
     for (int32_t i = 0; i < sim->model->body_count; i++) {
         mabd_rigid_book_body(&step, i, &sim->books.work);

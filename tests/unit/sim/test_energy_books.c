@@ -96,8 +96,9 @@ Test(energy_books, every_account_has_an_entry) {
     for (size_t k = 0; k < BALANCE_METHODS; k++) {
         mabd_sim* sim = start(model, k, 1);
         const mabd_formulation formulation = balance_methods[k].formulation;
-        const bool tells =
-            formulation == MABD_FORMULATION_AFFINE || formulation == MABD_FORMULATION_REDMAX;
+        const bool tells = formulation == MABD_FORMULATION_AFFINE ||
+                           formulation == MABD_FORMULATION_REDMAX ||
+                           formulation == MABD_FORMULATION_VARIATIONAL;
         advance(sim, 2 * HALF);
         const mabd_energy_balance b = mabd_sim_get_energy_balance(sim);
         cr_expect(b.drives != 0 && b.scripts != 0 && b.forces != 0);
