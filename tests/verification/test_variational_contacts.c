@@ -287,6 +287,40 @@ Test(variational_contacts, a_column_and_a_pyramid_rest) {
     expect_rest(pyramid, 4, "pyramid");
 }
 
+// [VI fig. 8b]: rows of spheres on ball joints fall on the ground and whirl over it. The number of
+// iterations does not grow with the row, and no sphere is in the ground by more than the tolerance.
+Test(variational_contacts, rows_of_spheres_whirl_over_the_ground) {
+    double mean[3];
+    for (int i = 0; i < 3; i++) {
+        const char* links[3] = {"5", "20", "60"};
+        mabd_error error = {0};
+        mabd_scene* scene;
+        char path[1024];
+        snprintf(path, sizeof path, "%s/scenes/variational/spheres.json", MABD_SOURCE_DIR);
+        const mabd_setting settings[2] = {{"links", links[i]}, {"spin", "2"}};
+        rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
+        rig_check(mabd_scene_load(scene, path, 2, settings, &error), &error, "spheres");
+        const mabd_sim_def def = variational(0.01, 0);
+        mabd_model* model;
+        mabd_sim* sim = make_sim(scene, &def, &model);
+        double gap = 0;
+        int iterations = 0, contacts = 0;
+        for (int k = 0; k < 60; k++) {
+            const mabd_step_info info = contact_step(sim);
+            iterations += info.iterations, gap = fmax(gap, info.gap);
+            contacts = info.contacts > contacts ? info.contacts : contacts;
+            cr_assert(lt(dbl, contact_depth(sim), 1e-6)); // the contact tolerance
+        }
+        mean[i] = iterations / 60.0;
+        printf("%s spheres: %.2f iterations, %d contacts, gap %.1e m\n", links[i], mean[i],
+               contacts, gap);
+        cr_expect(eq(int, contacts, atoi(links[i])));
+        cr_expect(lt(dbl, gap, 1e-12));
+        rig_destroy(sim, model);
+    }
+    cr_expect(lt(dbl, mean[2], 2 * mean[0]));
+}
+
 // ---- impacts -----------------------------------------------------------------------------------
 
 // Balls of scenes/bounce.json from 1 m return to e^2. An impact takes place at the start of a step,
