@@ -263,3 +263,32 @@ Test(impulse_axes, a_limited_servo_holds_what_it_can) {
         rig_destroy(sim, model);
     }
 }
+
+// The motor of scenes/slider.json pushes 2 kg with 4 N over 0.25 m to 1 m/s, and the stop takes
+// that away: work of drives F x, of impacts m v^2/2.
+Test(impulse_axes, the_books_tell_drives_and_stops) {
+    mabd_model* model = rig_file_model("scenes/slider.json", NULL, NULL);
+    const mabd_sim_def def = impulse_def(0.01, 4, 1, 1);
+    mabd_sim* sim = rig_sim(model, &def);
+    for (int i = 0; i < 200; i++) rig_step(sim);
+    const mabd_energy_balance b = mabd_sim_get_energy_balance(sim);
+    cr_expect(lt(dbl, fabs(b.drives - 1), 0.02), "%g", (double)b.drives);
+    cr_expect(lt(dbl, fabs(b.impacts - 1), 0.02), "%g", (double)b.impacts);
+    rig_destroy(sim, model);
+}
+
+// An arm of seven servos and a walking linkage with a rigid servo follow the default sweeps without
+// gaining energy.
+Test(impulse_axes, servos_do_not_gain_energy) {
+    static const char* const scenes[] = {"scenes/arm.json", "scenes/driven-four-bar.json"};
+    for (int k = 0; k < 2; k++) {
+        mabd_model* model = rig_file_model(scenes[k], NULL, NULL);
+        const mabd_sim_def def = impulse_def(0.01, 4, 1, 1);
+        mabd_sim* sim = rig_sim(model, &def);
+        double gap = 0;
+        for (int i = 0; i < 300; i++) gap = fmax(gap, rig_step(sim).gap);
+        cr_expect(lt(dbl, gap, 3e-3), "%s: %g", scenes[k], gap);
+        cr_expect(lt(dbl, mabd_sim_measure(sim).kinetic, 10), "%s", scenes[k]);
+        rig_destroy(sim, model);
+    }
+}

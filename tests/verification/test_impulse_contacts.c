@@ -302,3 +302,34 @@ Test(impulse_contacts, a_restored_state_continues_with_the_same_bits) {
     mabd_sim_destroy(two);
     rig_destroy(one, model);
 }
+
+// ---- energy ------------------------------------------------------------------------------------
+
+// A box of 8 kg that slides from 2 m/s to rest: friction takes m v^2/2. A ball that falls by 1 m
+// and bounces with e = 0.5: impacts take what is gone, m g (1 m - height).
+Test(impulse_contacts, the_books_tell_friction_and_impacts) {
+    mabd_scene* scene = rig_scene((mabd_real)-G);
+    add_floor(scene, 0.3, 0);
+    add_box(scene, 0, 0.1, 0.3, 2, 0);
+    enable(scene);
+    mabd_model* model = rig_model(scene);
+    const mabd_sim_def def = impulse_def(0.01, 4, 4, 2);
+    mabd_sim* sim = rig_sim(model, &def);
+    for (int i = 0; i < 150; i++) rig_step(sim);
+    mabd_energy_balance b = mabd_sim_get_energy_balance(sim);
+    printf("friction %.3f J of 16, impacts %.3f, integrator %.3f\n", (double)b.friction,
+           (double)b.impacts, (double)b.integrator);
+    cr_expect(lt(dbl, fabs(b.friction - 16), 0.3));
+    cr_expect(lt(dbl, fabs(b.impacts), 0.1));
+    rig_destroy(sim, model);
+
+    model = ball_model(0.5);
+    sim = rig_sim(model, &def);
+    const double gone = mabd_sim_measure(sim).gravity;
+    for (int i = 0; i < 500; i++) rig_step(sim);
+    b = mabd_sim_get_energy_balance(sim);
+    printf("impacts %.4f J, gravity %.4f J\n", (double)b.impacts, (double)b.gravity);
+    cr_expect(lt(dbl, fabs(b.impacts + b.gravity), 0.05 * fabs(b.gravity)));
+    cr_expect(gt(dbl, gone, 0));
+    rig_destroy(sim, model);
+}

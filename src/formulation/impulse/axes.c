@@ -155,6 +155,9 @@ static void set_row(mabd_impulse_sim* sim, mabd_impulse_axis* axis, const mabd_i
     axis->J = *J;
     axis->K = mabd_impulse_compliance(sim, axis->a, axis->b, J, J);
     axis->shift = mabd_v3_dot(J->ta, sim->shift[axis->a]) + mabd_v3_dot(J->tb, sim->shift[axis->b]);
+    const mabd_impulse_pair V =
+        mabd_impulse_load(&sim->begin_lines[axis->a], &sim->begin_lines[axis->b]);
+    axis->before = mabd_impulse_rate(J, &V);
     set_law(sim, axis);
 }
 

@@ -51,6 +51,8 @@ static void set_point(mabd_impulse_sim* sim, const mabd_impulse_manifold* m,
     const mabd_real half = (p->K11 - p->K22) / 2;
     p->bound = (p->K11 + p->K22) / 2 + (mabd_real)sqrt(half * half + p->K12 * p->K12);
     p->shift = mabd_v3_dot(n.ta, sim->shift[m->a]) + mabd_v3_dot(n.tb, sim->shift[m->b]);
+    const mabd_impulse_pair V = mabd_impulse_load(&sim->begin_lines[m->a], &sim->begin_lines[m->b]);
+    p->before = mabd_impulse_point_rate(p, &V);
     set_bias(sim, p);
 }
 

@@ -163,6 +163,7 @@ static void start_script(mabd_impulse_sim* sim, int32_t body) {
 void mabd_impulse_add_loads(mabd_impulse_sim* sim) {
     const mabd_model* m = sim->model;
     const mabd_vec3 wind = mabd_rigid_wind(m, sim->from, sim->h, sim->from + sim->h / 2);
+    memcpy(sim->begin_lines, sim->lines, ((size_t)m->body_count + 1) * sizeof *sim->lines);
     set_loads(sim);
     for (int32_t i = 0; i < m->body_count; i++) {
         if (sim->body_script[i] >= 0) {

@@ -33,6 +33,7 @@ typedef struct mabd_impulse_point {
     mabd_real l;              // impulse of the normal row [N s]
     mabd_real l1, l2;         // along the tangents
     mabd_real most;           // largest l in the step
+    mabd_vec3 before;         // rate of b over a at the start of the substep [m/s]
     mabd_real approach;       // rate of the distance at the start of the step [m/s]
 } mabd_impulse_point;
 

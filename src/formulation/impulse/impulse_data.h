@@ -102,6 +102,7 @@ typedef struct mabd_impulse_axis {
     mabd_axis_law law;      // of the displacement h (J V + J g) in the substep
     mabd_real lower, upper; // of the stops from the coordinate at the start of the substep
     mabd_real moved;        // displacement in the substep
+    mabd_real before;       // J V at the start of the substep
 } mabd_impulse_axis;
 
 /// How rows give way: dl = mass K^-1 (-(J V + b)) - leak l, b = rate C.
@@ -152,6 +153,7 @@ typedef struct mabd_impulse_sim {
     mabd_quat* last_q;
     mabd_vec3* last_c;
     mabd_real *last_x, *last_lambda, *last_axis_impulse, last_part;
+    mabd_rigid_books last_books;
 
     // workspace
     mabd_real h;                     // of a substep [s]
@@ -159,6 +161,7 @@ typedef struct mabd_impulse_sim {
     mabd_impulse_contacts* contacts; // null = none
     mabd_impulse_soft soft_contact;
     mabd_impulse_soft soft;          // of joints
+    mabd_impulse_line* begin_lines;  // (bodies + 1) at the start of the substep
     mabd_rigid_pose* poses;          // (bodies + 1) at the start of the substep
     mabd_sym3* inertia;              // (bodies + 1) inverse, world [1/(kg m^2)]
     mabd_impulse_spin* spin;         // (bodies + 1)

@@ -8,15 +8,15 @@
 //   dp = -mass K^-1 (J V + b) - leak p,   V += M^-1 J' dp
 //
 // with the bias b of sweeps, in relaxations 0 or `hold`; rows of firm blocks have + give p beside
-// J V. Reals per item of each kind of block, n rows, symmetric matrices 3 x 3 as xx yy zz xy xz yz,
+// J V, in relaxations + keep p. Reals per item of each kind of block, n rows, symmetric matrices 3 x 3 as xx yy zz xy xz yz,
 // K^-1 its lower triangle:
 //
 //   BALL      1/ma 1/mb 1/Ia 1/Ib  ra rb  K^-1 p b            both bodies isotropic
 //   POINT+k   1/ma 1/mb Ia^-1 Ib^-1 (6 each)  ra rb  u (3k)  K^-1 p b
 //                                                             3 point rows, k turns about u
 //   ROWS n    1/ma 1/mb Ia^-1 Ib^-1  (f ta tb) n  K^-1 p b    any rows
-//   FIRM n    as ROWS n, then hold give                       with servos, springs, dampers: mass
-//                                                             1, leak 0
+//   FIRM n    as ROWS n, then hold give keep                  with servos, springs, dampers:
+//                                                             mass 1, leak 0
 //
 // Contacts: 1/ma 1/mb Ia^-1 Ib^-1, friction and restitution, then 1 to 8 points, each the row f ta
 // tb of the normal with its numbers, and two rows of friction with theirs.
@@ -55,7 +55,7 @@ typedef enum mabd_impulse_pack_kind {
 
 /// Where the numbers of a block lie: the first lane of each.
 typedef struct mabd_impulse_places {
-    int rows, inverse, p, bias, hold, give, count;
+    int rows, inverse, p, bias, hold, give, keep, count;
 } mabd_impulse_places;
 
 /// Return the places of a kind of blocks.
@@ -71,7 +71,8 @@ static inline mabd_impulse_places mabd_impulse_places_of(mabd_impulse_pack_kind 
     at.p = at.inverse + at.rows * (at.rows + 1) / 2;
     at.bias = at.p + at.rows, at.hold = at.bias + at.rows;
     at.give = at.hold + (firm ? at.rows : 0);
-    at.count = at.give + (firm ? at.rows : 0);
+    at.keep = at.give + (firm ? at.rows : 0);
+    at.count = at.keep + (firm ? at.rows : 0);
     return at;
 }
 

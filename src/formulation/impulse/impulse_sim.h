@@ -107,7 +107,12 @@ void mabd_impulse_undo(mabd_impulse_sim* sim);
 mabd_rigid_state mabd_impulse_state_of(const mabd_impulse_sim* sim, int32_t body);
 /// Both sides of a joint at the state (output.c).
 mabd_joint_view mabd_impulse_view(const mabd_impulse_sim* sim, const mabd_model_joint* joint);
-/// Book the works of a step that succeeded (output.c).
+/// Book what impulses of axes and contacts have done to the velocities of a substep, before these
+/// turn with their bodies (works.c).
+void mabd_impulse_book_velocities(mabd_impulse_sim* sim);
+/// Book the works of rigid servos in a substep (works.c).
+void mabd_impulse_book_substep(mabd_impulse_sim* sim);
+/// Book the works of a step that succeeded (works.c).
 void mabd_impulse_book_step(mabd_impulse_sim* sim, mabd_real time);
 /// Entries of the table (output.c).
 mabd_measure mabd_impulse_measure(const void* self);

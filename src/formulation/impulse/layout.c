@@ -68,6 +68,7 @@ static size_t lay_out(mabd_impulse_sim* sim, mabd_arena* arena) {
     TAKE(last_lambda, rows);
     TAKE(last_axis_impulse, axes);
     TAKE(poses, bodies);
+    TAKE(begin_lines, bodies);
     TAKE(inertia, bodies);
     TAKE(spin, bodies);
     TAKE(shift, bodies);

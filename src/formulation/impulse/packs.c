@@ -262,10 +262,16 @@ static void place_joint(mabd_impulse_sim* sim, const mabd_impulse_joint* j, int3
             K[r * at.rows + k] =
                 k > r ? 0 : mabd_impulse_compliance(sim, j->a, j->b, &block.J[r], &block.J[k]);
         }
-        K[r * at.rows + r] += block.give[r];
         d[at.bias + r].at[lane] = block.bias[r];
         if (kind < MABD_IMPULSE_FIRM1) continue;
-        d[at.hold + r].at[lane] = block.hold[r], d[at.give + r].at[lane] = block.give[r];
+        // rigid rows give way as others do, by e = K leak/mass, but not in relaxations: with rigid
+        // rows that end errors an arm of seven servos gained energy without bound
+        mabd_real* own = &K[r * at.rows + r];
+        const mabd_real soft = *own * sim->soft.leak / sim->soft.mass;
+        const mabd_real give = block.give[r] > 0 ? block.give[r] : soft;
+        *own += give;
+        d[at.hold + r].at[lane] = block.hold[r], d[at.give + r].at[lane] = give;
+        d[at.keep + r].at[lane] = block.give[r];
     }
     put_inverse(at.rows, K, d + at.inverse, lane);
 }

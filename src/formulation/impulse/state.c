@@ -101,6 +101,7 @@ static void copy_step(mabd_impulse_sim* sim, bool back) {
         {sim->lambda, sim->last_lambda, (size_t)sim->row_count * real},
         {sim->axis_impulse, sim->last_axis_impulse, (size_t)sim->axis_count * real},
         {&sim->part, &sim->last_part, real},
+        {&sim->books, &sim->last_books, sizeof sim->books},
     };
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         memcpy(back ? arrays[i].now : arrays[i].last, back ? arrays[i].last : arrays[i].now,

@@ -34,34 +34,6 @@ mabd_impulse_soft mabd_impulse_soft_row(const mabd_impulse_def* def, mabd_real h
     return soft;
 }
 
-// Rate that a rigid servo takes from its axis [m/s] or [rad/s].
-static mabd_real servo_rate(const mabd_impulse_sim* sim, const mabd_model_joint* joint, int32_t r) {
-    return -(mabd_impulse_input(sim, joint, r, 1) - mabd_impulse_input(sim, joint, r, 0)) / sim->h;
-}
-
-// Add the works of axes and rigid servos in the substep.
-static void add_axis_works(mabd_impulse_sim* sim) {
-    const mabd_model* m = sim->model;
-    for (int32_t i = 0; i < sim->axis_count; i++) {
-        const mabd_impulse_axis* axis = &sim->axes[i];
-        const int32_t k = m->joints[axis->joint].coordinate + axis->control;
-        sim->axis_work[k] += sim->axis_impulse[i] / sim->h * axis->moved;
-    }
-    for (int32_t i = 0; i < sim->joint_count; i++) {
-        const mabd_impulse_joint* j = &sim->joints[i];
-        if (!j->firm) continue;
-        const mabd_model_joint* joint = &m->joints[j->joint];
-        const mabd_row_set* set = &m->row_sets[joint->row_set];
-        mabd_impulse_control more[MABD_IMPULSE_MAX_ROWS];
-        const int32_t count = mabd_impulse_block_controls(set, more);
-        for (int32_t k = 0, row = j->row + set->rigid_count; k < count; k++, row++) {
-            if (more[k].kind != MABD_IMPULSE_SERVO) continue;
-            sim->axis_work[joint->coordinate + more[k].control] -=
-                sim->lambda[row] * servo_rate(sim, joint, more[k].control);
-        }
-    }
-}
-
 // Rows at the start of a substep, and the impulses of the last one.
 static mabd_status start_rows(mabd_impulse_sim* sim, mabd_error* error) {
     if (sim->direct) {
@@ -87,7 +59,7 @@ static mabd_status end_substep(mabd_impulse_sim* sim, mabd_error* error) {
         mabd_impulse_blocks_read(sim);
     }
     mabd_impulse_read_coordinates(sim);
-    add_axis_works(sim);
+    mabd_impulse_book_substep(sim);
     return MABD_OK;
 }
 
@@ -107,6 +79,7 @@ static mabd_status do_substep(mabd_impulse_sim* sim, bool last, mabd_error* erro
     for (int32_t k = 0; k < def->relaxations; k++) mabd_impulse_sweep(sim, true);
     sim->times[MABD_IMPULSE_SWEEP] += mabd_clock() - clock;
     if (sim->contacts && last) mabd_impulse_rebound(sim);
+    mabd_impulse_book_velocities(sim);
     return end_substep(sim, error);
 }
 

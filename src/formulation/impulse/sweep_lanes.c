@@ -40,6 +40,7 @@ MABD_HOT void update(int n, bool firm, const mabd_impulse_job* job, const mabd_i
                      mabd_lanes* d, int c, mabd_wide* e, mabd_wide* dp, mabd_lanes* found) {
     const mabd_impulse_pass* s = job->sweep;
     const mabd_real mass = firm ? 1 : s->joint.mass, leak = firm ? 0 : s->joint.leak;
+    const int give = s->relax ? at->keep : at->give;
     if (job->task == MABD_IMPULSE_WARM) {
         MABD_UNROLL
         for (int i = 0; i < n; i++) dp[i] = AT(d, at->p + i) = s->ratio * AT(d, at->p + i);
@@ -54,7 +55,7 @@ MABD_HOT void update(int n, bool firm, const mabd_impulse_job* job, const mabd_i
     }
     if (firm) {
         MABD_UNROLL
-        for (int i = 0; i < n; i++) e[i] += AT(d, at->give + i) * AT(d, at->p + i);
+        for (int i = 0; i < n; i++) e[i] += AT(d, give + i) * AT(d, at->p + i);
     }
     MABD_UNROLL
     for (int i = 0; i < n; i++) {

@@ -171,7 +171,8 @@ static void expect_block(const rig* before, const rig* after, mabd_impulse_task 
             e[r] = rate(&d);
             if (!relax) e[r] += before->data[at.bias + r].at[l];
             if (relax && firm) e[r] += before->data[at.hold + r].at[l];
-            if (firm) e[r] += before->data[at.give + r].at[l] * before->data[at.p + r].at[l];
+            const int give = relax ? at.keep : at.give;
+            if (firm) e[r] += before->data[give + r].at[l] * before->data[at.p + r].at[l];
         }
         for (int r = 0; r < at.rows; r++) {
             const mabd_real p = before->data[at.p + r].at[l];
