@@ -378,3 +378,37 @@ Test(variational_long, tuned_drives_spare_a_spastic_elbow) {
     cr_expect(le(dbl, tuned, 5));
     cr_expect(gt(dbl, tuned, 4));
 }
+
+// ---- figures 7d and 13: contacts ---------------------------------------------------------------
+
+// A cube that falls from 0.4 m rests above the ground, lower than the 43 um of the paper.
+Test(variational_long, a_dropped_box_rests_at_the_height_of_the_barrier) {
+    mabd_model* model = rig_file_model("scenes/variational/box-drop.json", NULL, NULL);
+    const mabd_sim_def def = variational_def(0.01);
+    mabd_sim* sim = rig_sim(model, &def);
+    double lowest = 1, height = 1;
+    for (int i = 0; i < 200; i++) {
+        mabd_real x[6];
+        rig_step(sim);
+        mabd_sim_get_state(sim, x, NULL, NULL, NULL);
+        height = x[5] - 0.25, lowest = fmin(lowest, height);
+    }
+    printf("box: rests %.3e m above the ground, lowest %.3e m\n", height, lowest);
+    cr_expect(gt(dbl, lowest, 0));
+    cr_expect(lt(dbl, height, 43e-6));
+    cr_expect(lt(dbl, height, 2e-6));
+    rig_destroy(sim, model);
+}
+
+Test(variational_long, a_robot_on_four_legs_trots) {
+    mabd_model* model = rig_file_model("scenes/variational/gait.json", NULL, NULL);
+    const mabd_sim_def def = variational_def(0.001);
+    mabd_sim* sim = rig_sim(model, &def);
+    mabd_real x[42];
+    for (int i = 0; i < 1500; i++) rig_step(sim);
+    mabd_sim_get_state(sim, x, NULL, NULL, NULL);
+    printf("gait: %.2f m in 1.5 s, %.3f m high\n", x[3], x[5]);
+    cr_expect(gt(dbl, x[3], 1.2)); // 12 m in 10 s need 1.2 m/s; it begins at rest
+    cr_expect(gt(dbl, x[5], 0.25));
+    rig_destroy(sim, model);
+}
