@@ -119,6 +119,7 @@ MABD_API mabd_real mabd_parameter_value(const mabd_model* model, mabd_real h,
 ///   velocity        body, point: of the point of the body, world [m/s]; 3 targets
 ///   angular         body: angular velocity, world [rad/s]; 3 targets
 ///   coordinate      joint, axis: as mabd_sim_get_joint_coordinates [m], [rad]; 1 target
+///                   (composites and splines: of the coordinate of that number, from 0)
 ///   rate            joint, axis: its rate [m/s], [rad/s]; 1 target
 ///   joint force     joint, axis: component of the wrench that mabd_sim_get_joint_forces gives [N],
 ///                   [N m]; 1 target. Axis -1: all six, against 0. States from 1 on

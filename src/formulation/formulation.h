@@ -31,6 +31,7 @@ typedef struct mabd_output_bars {
                              // velocity
     const mabd_real* forces; // (joints x 6) by mabd_sim_get_joint_forces, null = none
     const mabd_real* efforts; // (joints x 6) by get_efforts, null = none
+    const mabd_real* axes;    // (joints x 6 x 2) by get_axes, null = none
     mabd_real energy;         // by mabd_measure.energy
 } mabd_output_bars;
 
@@ -103,6 +104,9 @@ struct mabd_formulation_ops {
     /// Write the forces of servos and rate drives on the axes of joints (joints x 6) at the state
     /// [N], [N m], 0 where there is none; motors are not in them. Null: they are not known.
     void (*get_efforts)(const void* self, mabd_real* efforts);
+    /// Write coordinates and rates (joints x 6 x 2) of joints with pieces, by their numbers; NaN
+    /// where a joint has none of that number which is a length or an angle. Null: no such joints.
+    void (*get_axes)(const void* self, mabd_real* axes);
     void (*get_joint_coordinates)(const void* self, int32_t joint, mabd_real* coordinates);
     /// Find the rank of the rows at the state. Null: the formulation has none.
     mabd_status (*get_rank)(void* self, mabd_rank_info* rank, mabd_error* error);

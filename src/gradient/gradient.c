@@ -54,6 +54,10 @@ static void lay_out(mabd_gradient* g, const mabd_gradient_def* def, mabd_arena* 
         TAKE(frame.forces, 6 * joints);
         TAKE(frame.force_bars, 6 * joints);
     }
+    if (mabd_loss_needs_axes(g->source, def)) {
+        TAKE(frame.axes, 12 * joints);
+        TAKE(frame.axis_bars, 12 * joints);
+    }
     if (has_kind(def, MABD_LOSS_CONTROL_EFFORT)) {
         TAKE(frame.efforts, 6 * joints);
         TAKE(frame.effort_bars, 6 * joints);
@@ -165,8 +169,9 @@ static mabd_status fill(mabd_gradient* g, const mabd_sim_def* sim_def, const mab
         return mabd_fail(error, MABD_ERR_UNAVAILABLE, "formulation '%s'%s has no gradients",
                          ops->name, ops->mode ? ops->mode : "");
     }
+    g->frame.variant = &g->variant;
     for (int32_t i = 0; i < def->term_count; i++) {
-        MABD_TRY(mabd_loss_refuse(g->source, ops, &def->terms[i], error));
+        MABD_TRY(mabd_loss_refuse(&g->frame, g->sim, &def->terms[i], error));
     }
     const mabd_gradient_setup setup = {def->parameter_count, g->parameters, g->values, false,
                                        has_kind(def, MABD_LOSS_JOINT_FORCE)};
@@ -355,7 +360,7 @@ static mabd_status step_back(mabd_gradient* g, int64_t k, mabd_real* out, mabd_g
     g->sim->steps = k;
     mabd_loss_evaluate(&g->frame, g->sim, k, &unused, out);
     const mabd_output_bars bars = {g->frame.state_bars, g->frame.force_bars, g->frame.effort_bars,
-                                   g->frame.energy_bar};
+                                   g->frame.axis_bars, g->frame.energy_bar};
     return ops->adjoint_step(g->sim->self, g->work, &step, &bars, error);
 }
 

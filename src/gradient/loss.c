@@ -222,9 +222,30 @@ static void add_start(const mabd_loss_frame* f, const loss_row* r, mabd_real s, 
     }
 }
 
+// True of a term by a coordinate of a joint with pieces.
+static bool is_piece(const mabd_model* m, const mabd_loss_term* t) {
+    const bool row = t->kind == MABD_LOSS_COORDINATE || t->kind == MABD_LOSS_RATE;
+    return row && m->joints[t->index].piece_count > 0;
+}
+
+bool mabd_loss_needs_axes(const mabd_model* m, const mabd_gradient_def* def) {
+    bool needs = false;
+    for (int32_t i = 0; i < def->term_count; i++) needs |= is_piece(m, &def->terms[i]);
+    return needs;
+}
+
+static size_t piece_place(const mabd_loss_term* t) {
+    return 12 * (size_t)t->index + 2 * (size_t)t->axis + (t->kind == MABD_LOSS_RATE);
+}
+
 static mabd_real row_loss(const mabd_loss_frame* f, const mabd_sim* sim, const mabd_loss_term* t,
                           mabd_real* gradient) {
     loss_row r;
+    if (is_piece(&f->variant->model, t)) {
+        const mabd_real off = f->axes[piece_place(t)] - t->target[0];
+        if (gradient) f->axis_bars[piece_place(t)] += 2 * t->weight * off;
+        return t->weight * off * off;
+    }
     find_row(f, sim, t, &r);
     const bool rate = t->kind == MABD_LOSS_RATE;
     const mabd_real e = (rate ? r.rate : r.x) - t->target[0], s = 2 * t->weight * e;
@@ -392,6 +413,10 @@ void mabd_loss_evaluate(mabd_loss_frame* f, const mabd_sim* sim, int64_t state, 
     }
     mabd_sim_get_state(sim, f->positions, f->quaternions, f->velocities, f->angular);
     if (f->forces) mabd_sim_get_joint_forces(sim, f->forces);
+    if (f->axes) sim->ops->get_axes(sim->self, f->axes);
+    if (gradient && f->axes) {
+        memset(f->axis_bars, 0, 12 * (size_t)m->joint_count * sizeof *f->axis_bars);
+    }
     if (f->efforts && sim->ops->get_efforts) sim->ops->get_efforts(sim->self, f->efforts);
     for (int32_t i = 0; i < f->def.term_count; i++) {
         const mabd_loss_term* t = &f->def.terms[i];
@@ -413,11 +438,25 @@ void mabd_loss_parameters(const mabd_loss_frame* f, mabd_real* loss, mabd_real* 
     }
 }
 
-mabd_status mabd_loss_refuse(const mabd_model* model, const mabd_formulation_ops* ops,
-                             const mabd_loss_term* t, mabd_error* error) {
-    if (t->kind != MABD_LOSS_CONTROL_EFFORT || ops->get_efforts) return MABD_OK;
+mabd_status mabd_loss_refuse(const mabd_loss_frame* f, const mabd_sim* sim, const mabd_loss_term* t,
+                             mabd_error* error) {
+    const mabd_model* model = &f->variant->model;
+    const char* kind = mabd_loss_kind_name(t->kind);
+    if (is_piece(model, t)) {
+        if (!sim->ops->get_axes) {
+            return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                             "formulation '%s' has no %s of joints with pieces", sim->ops->name,
+                             kind);
+        }
+        sim->ops->get_axes(sim->self, f->axes);
+        if (!isnan(f->axes[piece_place(t)])) return MABD_OK;
+        return mabd_fail_at(error, MABD_ERR_INPUT, -1, t->index, 0,
+                            "%s: joint %d has no coordinate %d that is a length or an angle", kind,
+                            (int)t->index, (int)t->axis);
+    }
+    if (t->kind != MABD_LOSS_CONTROL_EFFORT || sim->ops->get_efforts) return MABD_OK;
     if (control_of(model, t->index, t->axis, false) < 0) return MABD_OK;
     return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, t->index, 0,
                         "formulation '%s', %s: only the effort of motors has derivatives",
-                        ops->name, mabd_loss_kind_name(t->kind));
+                        sim->ops->name, kind);
 }

@@ -16,10 +16,12 @@ typedef struct mabd_loss_frame {
     mabd_real* state_bars;              // (bodies x 12) position, turn, velocity, angular velocity
     mabd_real* force_bars;              // (joints x 6)
     mabd_real *efforts, *effort_bars;   // (joints x 6) null = no term needs them
-    mabd_real energy_bar;               // by the energy
-    mabd_real* start_quaternions;       // (bodies x 4) of state 0; null = no term needs them
-    mabd_real* start_bars;              // (bodies x 3) by turns of the bodies in state 0
-    mabd_real* user_bars;               // (4 x bodies x 3) of the user's function; null = none
+    mabd_real *axes,
+        *axis_bars;       // (joints x 6 x 2) of joints with pieces; null = no term needs them
+    mabd_real energy_bar; // by the energy
+    mabd_real* start_quaternions; // (bodies x 4) of state 0; null = no term needs them
+    mabd_real* start_bars;        // (bodies x 3) by turns of the bodies in state 0
+    mabd_real* user_bars;         // (4 x bodies x 3) of the user's function; null = none
 } mabd_loss_frame;
 
 /// True if some term is on an axis of a plain ball joint: these are the axes of the world at the
@@ -36,5 +38,7 @@ void mabd_loss_evaluate(mabd_loss_frame* f, const mabd_sim* sim, int64_t state, 
 /// Add the terms of parameters, which count once.
 void mabd_loss_parameters(const mabd_loss_frame* f, mabd_real* loss, mabd_real* gradient);
 /// Refuse terms that have no derivatives: MABD_ERR_UNAVAILABLE.
-mabd_status mabd_loss_refuse(const mabd_model* model, const mabd_formulation_ops* ops,
-                             const mabd_loss_term* term, mabd_error* error);
+mabd_status mabd_loss_refuse(const mabd_loss_frame* f, const mabd_sim* sim, const mabd_loss_term* t,
+                             mabd_error* error);
+/// True if terms are by coordinates of joints with pieces.
+bool mabd_loss_needs_axes(const mabd_model* m, const mabd_gradient_def* def);

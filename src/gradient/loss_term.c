@@ -42,6 +42,9 @@ static mabd_status check_axis(const mabd_model* m, const mabd_loss_term* term, m
     mabd_row row;
     const bool any = term->axis >= (t->all_axes ? -1 : 0) && term->axis < MABD_AXIS_COUNT;
     const mabd_joint type = (mabd_joint)m->joints[term->index].type;
+    if (any && !t->all_axes && m->joints[term->index].piece_count > 0) {
+        if (term->kind != MABD_LOSS_CONTROL_EFFORT) return MABD_OK; // by number (mabd_loss_refuse)
+    }
     if (!any || (!t->all_axes && !mabd_joint_coordinate(type, (mabd_axis)term->axis, &row))) {
         return mabd_fail_at(
             error, MABD_ERR_INPUT, -1, term->index, 0, "%s: %s, a %s joint, has no free axis %s",

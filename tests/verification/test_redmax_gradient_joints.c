@@ -103,6 +103,11 @@ static gradient_rig make_rig(const joint_case* c, mabd_integrator method) {
     t->weight = 0.01;
     t = gradient_rig_term(&rig, MABD_LOSS_JOINT_FORCE, 2, end - 1, end);
     t->axis = -1, t->weight = 1e-4;
+    const int32_t axis = strcmp(c->name, "screw") == 0 ? MABD_AXIS_RX : 0; // a coordinate of it
+    t = gradient_rig_term(&rig, MABD_LOSS_COORDINATE, 1, end / 2, end);
+    t->axis = axis, t->target[0] = (mabd_real)0.3, t->weight = (mabd_real)0.1;
+    t = gradient_rig_term(&rig, MABD_LOSS_RATE, 1, end, end);
+    t->axis = axis, t->target[0] = 2, t->weight = (mabd_real)0.01;
     t = gradient_rig_term(&rig, MABD_LOSS_JOINT_FORCE, 1, end - 1, end); // of the joint under test
     t->axis = -1, t->weight = 1e-4;
     return rig;
@@ -131,6 +136,23 @@ Test(redmax_gradient_joints, against_differences_and_forward_mode) {
         }
     }
     printf("worst %.1e\n", worst);
+}
+
+// A composite of hinge, screw and ball has two coordinates that are angles.
+Test(redmax_gradient_joints, coordinates_by_number) {
+    mabd_model* model = tree(&cases[1], 0);
+    for (int32_t axis = 0; axis < 6; axis++) {
+        gradient_rig rig = gradient_rig_redmax(MABD_INTEGRATOR_BDF2, (mabd_real)0.01, 4);
+        mabd_gradient* g;
+        mabd_error error = {0};
+        gradient_rig_add(&rig, MABD_PARAMETER_MASS, 1, 0);
+        gradient_rig_term(&rig, MABD_LOSS_RATE, 1, 4, 4)->axis = axis;
+        rig.def.parameters = rig.parameters, rig.def.terms = rig.terms;
+        const mabd_status status = mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error);
+        cr_expect(status == (axis < 2 ? MABD_OK : MABD_ERR_INPUT), "%d: %s", (int)axis, error.text);
+        if (status == MABD_OK) mabd_gradient_destroy(g);
+    }
+    mabd_model_destroy(model);
 }
 
 Test(redmax_gradient_joints, checkpoints_give_the_same_bits) {

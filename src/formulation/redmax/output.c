@@ -13,6 +13,7 @@
 #include "rigid/row_jacobian.h"
 #include "rigid/script.h"
 
+#include <math.h>
 #include <string.h>
 
 // ---- bodies ------------------------------------------------------------------------------------
@@ -70,6 +71,25 @@ void mabd_redmax_get_state(const void* self, mabd_real* positions, mabd_real* qu
 static void measure_body(const mabd_redmax_sim* sim, int32_t i, mabd_rigid_sum* sum) {
     const mabd_rigid_state s = mabd_redmax_body(sim, sim->links[i].body);
     mabd_rigid_sum_body(sim->model, sim->links[i].body, &s, sum);
+}
+
+// Joint with pieces whose coordinate a freedom is, -1 = none, or of a ball.
+int32_t mabd_redmax_piece_joint(const mabd_redmax_sim* sim, int32_t k) {
+    const mabd_redmax_freedom* f = &sim->freedoms[k];
+    const mabd_redmax_link* link = &sim->links[f->link];
+    if (link->joint < 0 || f->axis < 0 || link->kind == MABD_PRIMITIVE_BALL) return -1;
+    return sim->model->joints[link->joint].piece_count > 0 ? link->joint : -1;
+}
+
+void mabd_redmax_get_axes(const void* self, mabd_real* axes) {
+    const mabd_redmax_sim* sim = self;
+    for (size_t i = 0; i < 12 * (size_t)sim->model->joint_count; i++) axes[i] = (mabd_real)NAN;
+    for (int32_t k = 0; k < sim->freedom_count; k++) {
+        const int32_t joint = mabd_redmax_piece_joint(sim, k);
+        if (joint < 0) continue;
+        mabd_real* to = axes + 12 * (size_t)joint + 2 * (size_t)sim->freedoms[k].axis;
+        to[0] = sim->now.q[k], to[1] = sim->now.v[k];
+    }
 }
 
 void mabd_redmax_coordinate(const mabd_redmax_sim* sim, const mabd_redmax_node* node, int32_t k,

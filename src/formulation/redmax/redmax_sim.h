@@ -129,6 +129,10 @@ mabd_rigid_state mabd_redmax_ground_state(const mabd_redmax_sim* sim, int32_t bo
 void mabd_redmax_place_now(const mabd_redmax_sim* sim);
 /// State of a body after mabd_redmax_place_now (output.c).
 mabd_rigid_state mabd_redmax_body(const mabd_redmax_sim* sim, int32_t body);
+/// Joint with pieces whose coordinate freedom k is; -1 = none, or a component of a ball (output.c).
+int32_t mabd_redmax_piece_joint(const mabd_redmax_sim* sim, int32_t k);
+/// Entry get_axes of the table (output.c).
+void mabd_redmax_get_axes(const void* self, mabd_real* axes);
 /// Coordinate and rate (2) of a freedom with a control at a node; those of a ball by its joint
 /// (output.c).
 void mabd_redmax_coordinate(const mabd_redmax_sim* sim, const mabd_redmax_node* node,

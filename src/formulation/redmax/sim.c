@@ -154,5 +154,6 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .adjoint_step = mabd_redmax_adjoint_step,
     .forward_step = mabd_redmax_forward_step,
     .parameter_product = mabd_redmax_parameter_product,
+    .get_axes = mabd_redmax_get_axes,
     .gradient_step = mabd_redmax_gradient_step,
 };

@@ -475,6 +475,12 @@ void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bar
         if (body >= 0) pass_body(g, i, true, states + 12 * (size_t)body);
     }
     if (bars->energy != 0) add_energy(g, bars->energy);
+    for (int32_t k = 0; bars->axes && k < sim->freedom_count; k++) {
+        const int32_t joint = mabd_redmax_piece_joint(sim, k);
+        if (joint < 0) continue;
+        const mabd_real* bar = bars->axes + 12 * (size_t)joint + 2 * (size_t)sim->freedoms[k].axis;
+        g->directions[0].now.q[k] += bar[0], g->directions[0].now.v[k] += bar[1];
+    }
     for (int32_t j = 0; bars->forces && j < sim->model->joint_count; j++) {
         if (sim->joint_link[j] >= 0) add_joint_force(g, j, bars->forces + 6 * (size_t)j);
     }
