@@ -3,6 +3,7 @@
 // coordinates under rigid servos, springs between points, drag, and the same bits over threads,
 // copies and checkpoints.
 #include "mabd/batch.h"
+#include "support/counting_allocator.h"
 #include "support/joint_rig.h"
 #include "support/rig.h"
 
@@ -39,7 +40,8 @@ static mabd_model* free_chain(void) {
         mabd_body_def body = mabd_default_body_def();
         body.geom_count = 1, body.geoms = &geom;
         body.position[0] = (mabd_real)(0.4 * k), body.position[1] = (mabd_real)(0.1 * noise(&seed));
-        body.angular_velocity[k % 3] = k == 0 ? 1 : 0;
+        body.angular_velocity[k % 3] = k == 0 ? 1 : 0,
+                                  body.velocity[1] = k == 0 ? (mabd_real)0.5 : 0;
         cr_assert(mabd_frame_from_axes(axis, NULL, body.rotation));
         const int32_t id = rig_add_body(scene, &body);
         mabd_joint_def joint = mabd_default_joint_def();
@@ -250,4 +252,53 @@ Test(variational_joints, a_restored_run_goes_on_bit_for_bit) {
         mabd_sim_destroy(other);
         rig_destroy(sim, model);
     }
+}
+
+// ---- memory ------------------------------------------------------------------------------------
+
+static const char* const memory_scenes[] = {"scenes/double-four-bar.json", "scenes/arm.json",
+                                            "scenes/chain.json", "scenes/variational/swing.json"};
+
+Test(variational_joints, a_step_allocates_nothing_and_the_plan_knows_the_bytes) {
+    for (size_t k = 0; k < sizeof memory_scenes / sizeof memory_scenes[0]; k++) {
+        counting_allocator counter = {.fail_at = -1};
+        const mabd_allocator allocator = counting_allocator_make(&counter);
+        mabd_model* model = rig_file_model(memory_scenes[k], NULL, NULL);
+        mabd_sim_def def = variational_def(0.005);
+        mabd_sim_plan plan;
+        mabd_error error = {0};
+        def.allocator = &allocator;
+        cr_assert(mabd_sim_get_plan(model, &def, &plan, &error) == MABD_OK, "%s", error.text);
+        mabd_sim* sim = rig_sim(model, &def);
+        cr_expect(plan.bytes_sim == mabd_sim_bytes(sim), "%s: %zu planned, %zu held",
+                  memory_scenes[k], plan.bytes_sim, mabd_sim_bytes(sim));
+        const int64_t before = counter.calls;
+        for (int i = 0; i < 20; i++) rig_step(sim), (void)mabd_sim_measure(sim);
+        cr_expect(counter.calls == before, "%s: %lld allocations", memory_scenes[k],
+                  (long long)(counter.calls - before));
+        rig_destroy(sim, model);
+        cr_expect(eq(i64, counter.live_blocks, 0));
+    }
+}
+
+Test(variational_joints, every_allocation_may_fail) {
+    mabd_model* model = rig_file_model("scenes/double-four-bar.json", NULL, NULL);
+    for (int64_t fail = 0;; fail++) {
+        counting_allocator counter = {.fail_at = fail};
+        const mabd_allocator allocator = counting_allocator_make(&counter);
+        mabd_sim_def def = variational_def(0.005);
+        mabd_error error = {0};
+        mabd_sim* sim = NULL;
+        def.allocator = &allocator;
+        const mabd_status status = mabd_sim_create(model, &def, &sim, &error);
+        if (status == MABD_OK) {
+            cr_expect(gt(i64, fail, 5));
+            mabd_sim_destroy(sim);
+            break;
+        }
+        cr_expect(eq(int, status, MABD_ERR_MEMORY), "allocation %lld", (long long)fail);
+        cr_expect(sim == NULL && counter.live_blocks == 0 && counter.wrong_frees == 0,
+                  "allocation %lld: %lld blocks", (long long)fail, (long long)counter.live_blocks);
+    }
+    mabd_model_destroy(model);
 }
