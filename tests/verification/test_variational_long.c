@@ -353,6 +353,54 @@ Test(variational_long, the_double_four_bar_moves_alike_at_10_and_1_ms) {
     rig_destroy(b, model);
 }
 
+// ---- figures 8a, 9a and 10: cost ---------------------------------------------------------------
+
+// Iterations of a step and bytes of a body of a scene of some size.
+static void cost_of(const char* path, const char* name, const char* size, mabd_preset preset,
+                    double h, double* iterations, double* bytes) {
+    mabd_model* model = rig_file_model(path, name, size);
+    mabd_sim_def def = variational_def(h);
+    mabd_sim_def_apply_preset(&def, preset);
+    def.variational.substeps = 1;
+    mabd_sim* sim = rig_sim(model, &def);
+    *iterations = 0;
+    for (int i = 0; i < 10; i++) {
+        const mabd_step_info info = rig_step(sim);
+        cr_assert(info.converged && info.gap <= def.row_tolerance);
+        *iterations += info.iterations / 10.0;
+    }
+    *bytes = (double)mabd_sim_bytes(sim) / mabd_model_body_count(model);
+    rig_destroy(sim, model);
+}
+
+// Loops of constant size: iterations and memory of a body do not grow with their number.
+Test(variational_long, a_chain_of_four_bars_costs_in_proportion_to_its_loops) {
+    double first, last, small, large;
+    cost_of("scenes/four-bar-chain.json", "segments", "10", MABD_PRESET_BALANCED, 0.01, &first,
+            &small);
+    cost_of("scenes/four-bar-chain.json", "segments", "300", MABD_PRESET_BALANCED, 0.01, &last,
+            &large);
+    printf("four-bars: %.2f and %.2f iterations, %.0f and %.0f bytes a body\n", first, last, small,
+           large);
+    cr_expect(lt(dbl, fmax(first, last), 3.2));
+    cr_expect(lt(dbl, large, small));
+}
+
+// Every tolerance is met by chains of any length, with the same iterations.
+Test(variational_long, chains_meet_every_tolerance) {
+    const mabd_preset presets[3] = {MABD_PRESET_FAST, MABD_PRESET_BALANCED, MABD_PRESET_EXACT};
+    for (int k = 0; k < 3; k++) {
+        double few, many, small, large;
+        cost_of("scenes/chain.json", "links", "10", presets[k], 5e-4, &few, &small);
+        cost_of("scenes/chain.json", "links", "1000", presets[k], 5e-4, &many, &large);
+        printf("chain, %s: %.2f and %.2f iterations, %.0f and %.0f bytes a body\n",
+               mabd_preset_name(presets[k]), few, many, small, large);
+        cr_expect(lt(dbl, many, few + 0.5));
+        cr_expect(lt(dbl, many, 5));
+        cr_expect(lt(dbl, large, small));
+    }
+}
+
 // ---- figure 14: an exoskeleton on a spastic arm ------------------------------------------------
 
 // Largest torque of the elbow of scenes/variational/exoskeleton.json in 12.5 s.

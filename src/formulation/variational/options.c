@@ -29,13 +29,13 @@ static mabd_status check_turns(const mabd_model* model, mabd_error* error) {
         bool taken = false;
         for (int32_t r = 0; r < set->control_count; r++) {
             const mabd_control* c = &set->control[r];
-            taken |= mabd_variational_is_damped_turn(set, r) && (c->rigid || c->law);
+            taken |= mabd_variational_is_damped_turn(set, r) &&
+                     (mabd_variational_is_held(c) || mabd_variational_is_paced(c));
         }
         if (!taken) continue;
         return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, i, 0,
                             "formulation 'variational' has no dampers and armature on three free "
-                            "rotations with rigid servos, stops, force limits or friction, as at "
-                            "%s",
+                            "rotations with rigid servos or rates of unlimited force, as at %s",
                             mabd_model_joint_label(model, i, label, sizeof label));
     }
     return MABD_OK;
