@@ -61,3 +61,15 @@ Test(cli_variational_scenes, the_summary_counts_substeps) {
     cr_expect(ge(int, (int)json_integer_value(json_object_get(summary, "substeps_max")), 4));
     json_decref(summary);
 }
+
+// 600 links of 0.1 m that hang carry up to 600 times their weight: w = sqrt(12 T/(m l)) = 840/s, so
+// a step of 0.1 s has 128 parts.
+Test(cli_variational_scenes, many_substeps_are_warned_of) {
+    command_result r = mabd_call("run chain --set links=600 --set start=hanging --h 0.1 --steps 2"
+                                 " --formulation variational --json -");
+    json_t* summary = json_loads(r.out, 0, NULL);
+    cr_assert_not_null(summary, "%s", r.err);
+    cr_expect(eq(int, (int)json_integer_value(json_object_get(summary, "substeps_max")), 128));
+    cr_expect_not_null(strstr(r.err, "ask for 128 substeps"), "%s", r.err);
+    json_decref(summary);
+}
