@@ -27,6 +27,20 @@ MABD_FN mabd_quat mabd_q_exp(mabd_vec3 v) {
     if (!(angle > 0)) return mabd_q(1, 0, 0, 0);
     return mabd_q_axis_angle(mabd_v3_scale(1 / angle, v), angle);
 }
+/// mabd_q_exp for |v| <= 1, by series and without branches: the terms left out are below 1e-17.
+MABD_HOT mabd_quat mabd_q_exp_small(mabd_vec3 v) {
+    const mabd_real z = mabd_v3_dot(v, v) / 4; // (|v|/2)^2
+    mabd_real sine = 1, cosine = 1;            // of |v|/2, the sine over |v|/2
+    sine = 1 - z / 210 * sine, cosine = 1 - z / 182 * cosine;
+    sine = 1 - z / 156 * sine, cosine = 1 - z / 132 * cosine;
+    sine = 1 - z / 110 * sine, cosine = 1 - z / 90 * cosine;
+    sine = 1 - z / 72 * sine, cosine = 1 - z / 56 * cosine;
+    sine = 1 - z / 42 * sine, cosine = 1 - z / 30 * cosine;
+    sine = 1 - z / 20 * sine, cosine = 1 - z / 12 * cosine;
+    sine = 1 - z / 6 * sine, cosine = 1 - z / 2 * cosine;
+    sine /= 2;
+    return mabd_q(cosine, sine * v.x, sine * v.y, sine * v.z);
+}
 /// Rotation vector of a unit quaternion, at most pi long
 MABD_FN mabd_vec3 mabd_q_log(mabd_quat q) {
     const mabd_vec3 v = mabd_v3(q.x, q.y, q.z);

@@ -170,3 +170,39 @@ Test(impulse_direct, each_correction_has_its_own_drift) {
     def = direct_def(0.01, 1);
     cr_expect(lt(dbl, chain_gap(1, 1, &def, 10), 1e-7));
 }
+
+// ---- automatic substeps ------------------------------------------------------------------------
+
+// The parts of a step follow the tension of the links, and never fall.
+Test(impulse_direct, automatic_substeps_carry_a_load_of_a_thousand_links) {
+    mabd_chain_def chain = mabd_default_chain_def();
+    chain.links = 10;
+    chain.end_mass_ratio = 1000;
+    mabd_model* model = rig_chain_model(&chain, (mabd_real)-9.81);
+    const mabd_sim_def def = direct_def(0.01, 0);
+    mabd_sim* sim = rig_sim(model, &def);
+    const double start = mabd_sim_measure(sim).energy;
+    double gap = 0;
+    int parts = 1;
+    for (int i = 0; i < 200; i++) {
+        const mabd_step_info info = rig_step(sim);
+        cr_assert(ge(int, info.substeps, parts));
+        parts = info.substeps, gap = fmax(gap, info.gap);
+    }
+    const double lost = start - mabd_sim_measure(sim).energy;
+    printf("%d parts, open by %.1e m, %.1f J lost\n", parts, gap, lost);
+    cr_expect(ge(int, parts, 16)); // T = 3 m g of the load at the lowest point asks for 32
+    cr_expect(lt(dbl, gap, 1e-5));
+    rig_destroy(sim, model);
+}
+
+// Nothing pulls at free bodies: a step stays whole.
+Test(impulse_direct, free_bodies_ask_for_no_substeps) {
+    mabd_chain_def chain = mabd_default_chain_def();
+    chain.links = 10, chain.pinned = false;
+    mabd_model* model = rig_chain_model(&chain, (mabd_real)-9.81);
+    const mabd_sim_def def = direct_def(0.01, 0);
+    mabd_sim* sim = rig_sim(model, &def);
+    for (int i = 0; i < 50; i++) cr_assert(eq(int, rig_step(sim).substeps, 1));
+    rig_destroy(sim, model);
+}

@@ -57,7 +57,7 @@ static mabd_rigid_twist twist_of(const mabd_impulse_sim* sim, int32_t body) {
 
 void mabd_impulse_read_coordinates(mabd_impulse_sim* sim) {
     const mabd_model* m = sim->model;
-    for (int32_t i = 0; i < m->joint_count; i++) {
+    for (int32_t i = 0; m->coordinate_count > 0 && i < m->joint_count; i++) {
         const mabd_model_joint* joint = &m->joints[i];
         mabd_real x[2 * MABD_JOINT_MAX_ROWS];
         if (joint->coordinate < 0) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads of a substep, and motion of bodies.
+// Loads of a substep, and motion of bodies, 8 of them in lanes (bodies_lanes.c).
 //
 // Centres:   v += h (g + f/m),  c += h v
 //            with drag d against the wind   v = (v + h (f/m + d/m wind))/(1 + h d/m)
@@ -18,7 +18,7 @@
 
 #include "formulation/impulse/impulse_limits.h"
 #include "formulation/impulse/impulse_sim.h"
-#include "math/frame_exp.h"
+#include "formulation/impulse/impulse_sweep.h"
 #include "rigid/body_load.h"
 #include "rigid/script.h"
 #include "rigid/twist.h"
@@ -36,16 +36,6 @@ static void set_script(mabd_impulse_sim* sim, int32_t body, mabd_real time) {
     sim->poses[body] = at.pose;
     mabd_v3_store(at.u.v, line->v);
     mabd_v3_store(mabd_m3_mul(at.pose.R, at.u.w), line->w);
-}
-
-void mabd_impulse_set_poses(mabd_impulse_sim* sim, mabd_real time) {
-    for (int32_t i = 0; i <= sim->model->body_count; i++) {
-        if (sim->body_script[i] >= 0) {
-            set_script(sim, i, time);
-        } else {
-            sim->poses[i].c = sim->c[i], sim->poses[i].R = mabd_q_matrix(sim->q[i]);
-        }
-    }
 }
 
 // ---- loads -------------------------------------------------------------------------------------
@@ -72,8 +62,19 @@ static void add_motors(mabd_impulse_sim* sim, int32_t index) {
     }
 }
 
+// True if nothing but gravity acts on the bodies.
+static bool has_gravity_alone(const mabd_impulse_sim* sim) {
+    const mabd_model* m = sim->model;
+    bool motors = false;
+    for (int32_t i = 0; i < m->row_set_count; i++) motors |= m->row_sets[i].motor_count > 0;
+    return !motors && m->force_count == 0 && !sim->inputs.has_applied;
+}
+
 static void set_loads(mabd_impulse_sim* sim) {
     const mabd_model* m = sim->model;
+    const bool alone = has_gravity_alone(sim);
+    if (alone && sim->steady) return;
+    sim->steady = alone;
     const mabd_rigid_moment at = {sim->from, sim->from + sim->h / 2, sim->h};
     for (int32_t i = 0; i < m->body_count; i++) {
         if (!(sim->lines[i].moves > 0)) continue;
@@ -87,69 +88,6 @@ static void set_loads(mabd_impulse_sim* sim) {
 
 // ---- velocities without impulses ---------------------------------------------------------------
 
-// Solve M x = y by Cramer's rule.
-static mabd_vec3 solve3(mabd_mat3 M, mabd_vec3 y) {
-    const mabd_vec3 n = mabd_v3_cross(M.c2, M.c3);
-    const mabd_real over = 1 / mabd_v3_dot(M.c1, n);
-    return mabd_v3(over * mabd_v3_dot(y, n), over * mabd_v3_dot(M.c1, mabd_v3_cross(y, M.c3)),
-                   over * mabd_v3_dot(M.c1, mabd_v3_cross(M.c2, y)));
-}
-
-static mabd_vec3 diagonal(const mabd_real* I, mabd_vec3 x) {
-    return mabd_v3(I[0] * x.x, I[1] * x.y, I[2] * x.z);
-}
-
-// I (w1 - w0) + h wm x I wm - h tau
-static mabd_vec3 spin_residual(const mabd_real* I, const mabd_impulse_spin* s, mabd_vec3 tau,
-                               mabd_real h) {
-    const mabd_vec3 torque = mabd_v3_sub(tau, mabd_v3_cross(s->mean, diagonal(I, s->mean)));
-    return mabd_v3_axpy(-h, torque, diagonal(I, mabd_v3_sub(s->end, s->start)));
-}
-
-static void set_end(mabd_impulse_spin* s, mabd_vec3 end) {
-    s->end = end;
-    s->mean = mabd_v3_scale((mabd_real)0.5, mabd_v3_add(s->start, end));
-}
-
-mabd_impulse_spin mabd_impulse_free_spin(const mabd_real* I, mabd_vec3 w0, mabd_vec3 tau,
-                                         mabd_real h) {
-    const mabd_mat3 inertia =
-        mabd_m3(mabd_v3(I[0], 0, 0), mabd_v3(0, I[1], 0), mabd_v3(0, 0, I[2]));
-    mabd_impulse_spin s = {w0, w0, w0};
-    for (int k = 0; k < MABD_IMPULSE_SPIN_ITERATIONS; k++) {
-        const mabd_vec3 off = spin_residual(I, &s, tau, h);
-        mabd_mat3 by_w = mabd_m3_skew_product(s.mean, inertia);
-        by_w = mabd_m3_axpy(-1, mabd_m3_skew(diagonal(I, s.mean)), by_w);
-        set_end(&s, mabd_v3_sub(s.end, solve3(mabd_m3_axpy(h / 2, by_w, inertia), off)));
-    }
-    const mabd_real off = mabd_v3_norm(spin_residual(I, &s, tau, h));
-    const mabd_real size = mabd_v3_norm(diagonal(I, w0)) + h * mabd_v3_norm(tau);
-    if (!(off <= MABD_IMPULSE_SPIN_RESIDUAL * size)) { // turns too fast for the substep
-        set_end(&s,
-                mabd_v3(w0.x + h * tau.x / I[0], w0.y + h * tau.y / I[1], w0.z + h * tau.z / I[2]));
-    }
-    return s;
-}
-
-static void start_body(mabd_impulse_sim* sim, int32_t body, mabd_vec3 wind) {
-    const mabd_model_class* c = &sim->model->classes[sim->model->body_class[body]];
-    const mabd_rigid_wrench* load = &sim->load[body];
-    mabd_impulse_line* line = &sim->lines[body];
-    const mabd_mat3 R = sim->poses[body].R;
-    const mabd_real h = sim->h, mass = c->material.mass, drag = c->material.drag;
-    mabd_vec3 v = mabd_v3_axpy(h / mass, load->f, mabd_v3_load(line->v));
-    if (drag > 0) {
-        v = mabd_v3_scale(1 / (1 + h * drag / mass), mabd_v3_axpy(h * drag / mass, wind, v));
-    }
-    mabd_v3_store(v, line->v);
-    const mabd_sym3 over = {1 / c->principal[0], 1 / c->principal[1], 1 / c->principal[2], 0, 0, 0};
-    sim->inertia[body] = mabd_sym3_rotate(R, over);
-    const mabd_vec3 w0 = mabd_m3_tmul(R, mabd_v3_load(line->w));
-    sim->spin[body] = mabd_impulse_free_spin(c->principal, w0, load->t, h);
-    mabd_v3_store(mabd_m3_mul(R, sim->spin[body].end), line->w);
-    sim->shift[body] = mabd_m3_mul(R, mabd_v3_sub(sim->spin[body].mean, sim->spin[body].end));
-}
-
 // A script moves its body in a substep with the constant twist between the two poses.
 static void start_script(mabd_impulse_sim* sim, int32_t body) {
     const mabd_model* m = sim->model;
@@ -160,43 +98,70 @@ static void start_script(mabd_impulse_sim* sim, int32_t body) {
     mabd_v3_store(mabd_m3_mul(sim->poses[body].R, u.w), sim->lines[body].w);
 }
 
+// Some packs of bodies.
+typedef struct bodies_job {
+    mabd_impulse_bodies bodies;
+    const mabd_impulse_lanes* lanes;
+    mabd_impulse_body_task task;
+} bodies_job;
+
+static void do_packs(void* context, int32_t part, int32_t thread) {
+    const bodies_job* job = context;
+    const int32_t first = part * MABD_IMPULSE_BODY_PACKS, n = job->bodies.pack_count - first;
+    (void)thread;
+    for (int32_t k = 0; k < MABD_IMPULSE_BODY_PACKS && k < n; k++) {
+        job->lanes->bodies(&job->bodies, job->task, first + k);
+    }
+}
+
+static void do_bodies(mabd_impulse_sim* sim, mabd_impulse_body_task task, mabd_vec3 wind) {
+    bodies_job job = {{.pack_count = sim->pack_count,
+                       .moving = sim->moving,
+                       .round = sim->round,
+                       .made = sim->made,
+                       .lines = sim->lines,
+                       .poses = sim->poses,
+                       .load = sim->load,
+                       .spin = sim->spin,
+                       .inertia = sim->inertia,
+                       .shift = sim->shift,
+                       .q = sim->q,
+                       .c = sim->c,
+                       .h = sim->h,
+                       .wind = wind},
+                      sim->lanes,
+                      task};
+    const int32_t parts = (sim->pack_count + MABD_IMPULSE_BODY_PACKS - 1) / MABD_IMPULSE_BODY_PACKS;
+    mabd_pool_run(sim->pool, parts, do_packs, &job);
+}
+
 void mabd_impulse_add_loads(mabd_impulse_sim* sim) {
     const mabd_model* m = sim->model;
-    const mabd_vec3 wind = mabd_rigid_wind(m, sim->from, sim->h, sim->from + sim->h / 2);
-    memcpy(sim->begin_lines, sim->lines, ((size_t)m->body_count + 1) * sizeof *sim->lines);
-    set_loads(sim);
-    for (int32_t i = 0; i < m->body_count; i++) {
-        if (sim->body_script[i] >= 0) {
-            start_script(sim, i);
-        } else if (sim->lines[i].moves > 0) {
-            start_body(sim, i, wind);
-        }
+    if (sim->axis_count > 0 || sim->contacts) { // for their works
+        memcpy(sim->begin_lines, sim->lines, ((size_t)m->body_count + 1) * sizeof *sim->lines);
     }
+    set_loads(sim);
+    for (int32_t i = 0; i < m->script_count; i++) start_script(sim, m->scripts[i].body);
+    do_bodies(sim, MABD_IMPULSE_BODY_START,
+              mabd_rigid_wind(m, sim->from, sim->h, sim->from + sim->h / 2));
 }
 
 // ---- motion ------------------------------------------------------------------------------------
 
 void mabd_impulse_move(mabd_impulse_sim* sim) {
-    for (int32_t i = 0; i < sim->model->body_count; i++) {
-        const mabd_impulse_line* line = &sim->lines[i];
-        if (!(line->moves > 0)) continue;
-        const mabd_vec3 w = mabd_v3_add(mabd_v3_load(line->w), sim->shift[i]);
-        const mabd_vec3 theta = mabd_v3_scale(sim->h, mabd_m3_tmul(sim->poses[i].R, w));
-        sim->q[i] = mabd_q_normalize(mabd_q_product(sim->q[i], mabd_q_exp(theta)));
-        sim->c[i] = mabd_v3_axpy(sim->h, mabd_v3_load(line->v), sim->c[i]);
-    }
+    do_bodies(sim, MABD_IMPULSE_BODY_MOVE, mabd_v3(0, 0, 0));
 }
 
 void mabd_impulse_turn_velocities(mabd_impulse_sim* sim) {
+    do_bodies(sim, MABD_IMPULSE_BODY_TURN, mabd_v3(0, 0, 0));
+}
+
+void mabd_impulse_set_poses(mabd_impulse_sim* sim, mabd_real time) {
     const mabd_model* m = sim->model;
-    for (int32_t i = 0; i < m->body_count; i++) {
-        mabd_impulse_line* line = &sim->lines[i];
-        if (!(line->moves > 0)) continue;
-        const mabd_real* I = m->classes[m->body_class[i]].principal;
-        const mabd_impulse_spin* s = &sim->spin[i];
-        const mabd_vec3 now = mabd_m3_tmul(sim->poses[i].R, mabd_v3_load(line->w));
-        const mabd_vec3 pushed = mabd_v3_add(s->start, mabd_v3_sub(now, s->end));
-        const mabd_vec3 w = mabd_impulse_free_spin(I, pushed, sim->load[i].t, sim->h).end;
-        mabd_v3_store(mabd_q_rotate(sim->q[i], w), line->w);
+    for (int32_t i = 0; i <= m->body_count; i++) {
+        if (m->body_motion[i] == MABD_MOTION_DYNAMIC || sim->body_script[i] >= 0) continue;
+        sim->poses[i].c = sim->c[i], sim->poses[i].R = mabd_q_matrix(sim->q[i]);
     }
+    for (int32_t i = 0; i < m->script_count; i++) set_script(sim, m->scripts[i].body, time);
+    do_bodies(sim, MABD_IMPULSE_BODY_POSE, mabd_v3(0, 0, 0));
 }

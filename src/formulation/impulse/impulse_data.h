@@ -114,6 +114,8 @@ typedef struct mabd_impulse_soft {
 /// Blocks of joints in lanes (impulse_blocks.h), and all at once (impulse_direct.h).
 typedef struct mabd_impulse_blocks mabd_impulse_blocks;
 typedef struct mabd_impulse_direct mabd_impulse_direct;
+/// Functions of one instruction set (impulse_sweep.h).
+typedef struct mabd_impulse_lanes mabd_impulse_lanes;
 typedef struct mabd_impulse_contacts mabd_impulse_contacts;
 
 typedef struct mabd_impulse_sim {
@@ -128,8 +130,15 @@ typedef struct mabd_impulse_sim {
     double times[MABD_IMPULSE_STAGE_COUNT];
 
     int32_t joint_count, row_count, axis_count;
-    mabd_impulse_joint* joints;  // in the order of the model
-    int32_t* joint_place;        // (joints of the model) in `joints`, -1 = none
+    bool firm;                  // some joints are
+    bool steady;                // loads are those of gravity alone, and set
+    mabd_impulse_joint* joints; // in the order of the model
+    int32_t* joint_place;       // (joints of the model) in `joints`, -1 = none
+    const mabd_impulse_lanes* lanes;
+    int32_t pack_count;          // of bodies that move by forces (impulse_bodies.h)
+    int32_t* moving;             // (packs x 8)
+    bool* round;                 // (packs)
+    mabd_real* made;             // (bodies x 8)
     int32_t* body_script;        // (bodies + 1) -1 = none
     int32_t* body_force;         // (bodies + 1) first force of a body
     mabd_impulse_blocks* blocks; // joints = iterative, else null

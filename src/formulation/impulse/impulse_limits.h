@@ -12,6 +12,8 @@
 #define MABD_IMPULSE_PROJECT_LEAST ((mabd_real)1e-13)
 /// Most halvings of a projection.
 #define MABD_IMPULSE_PROJECT_HALVINGS 6
+/// Packs of bodies that a thread takes at once: 512 bodies.
+#define MABD_IMPULSE_BODY_PACKS 64
 /// Part of its diagonal that is added to a block that is not positive definite.
 #define MABD_IMPULSE_BLOCK_SHIFT ((mabd_real)1e-10)
 /// Newton iterations of the implicit midpoint rule of a free rotation: quadratic from a start that

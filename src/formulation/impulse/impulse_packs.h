@@ -8,8 +8,8 @@
 //   dp = -mass K^-1 (J V + b) - leak p,   V += M^-1 J' dp
 //
 // with the bias b of sweeps, in relaxations 0 or `hold`; rows of firm blocks have + give p beside
-// J V, in relaxations + keep p. Reals per item of each kind of block, n rows, symmetric matrices 3 x 3 as xx yy zz xy xz yz,
-// K^-1 its lower triangle:
+// J V, in relaxations + keep p. Reals per item of each kind of block, n rows, symmetric matrices
+// 3 x 3 as xx yy zz xy xz yz, K^-1 its lower triangle:
 //
 //   BALL      1/ma 1/mb 1/Ia 1/Ib  ra rb  K^-1 p b            both bodies isotropic
 //   POINT+k   1/ma 1/mb Ia^-1 Ib^-1 (6 each)  ra rb  u (3k)  K^-1 p b
@@ -17,9 +17,6 @@
 //   ROWS n    1/ma 1/mb Ia^-1 Ib^-1  (f ta tb) n  K^-1 p b    any rows
 //   FIRM n    as ROWS n, then hold give keep                  with servos, springs, dampers:
 //                                                             mass 1, leak 0
-//
-// Contacts: 1/ma 1/mb Ia^-1 Ib^-1, friction and restitution, then 1 to 8 points, each the row f ta
-// tb of the normal with its numbers, and two rows of friction with theirs.
 #pragma once
 
 #include "formulation/impulse/impulse_colors.h"
@@ -76,25 +73,6 @@ static inline mabd_impulse_places mabd_impulse_places_of(mabd_impulse_pack_kind 
     return at;
 }
 
-/// Places of a contact item: its head, then its points one after the other.
-enum {
-    MABD_IMPULSE_CONTACT_FRICTION = MABD_IMPULSE_SIDES,
-    MABD_IMPULSE_CONTACT_RESTITUTION,
-    MABD_IMPULSE_CONTACT_HEAD,
-    MABD_IMPULSE_POINT_MASS = MABD_IMPULSE_ROW, // 1/K of the normal
-    MABD_IMPULSE_POINT_GAP,                     // [m]
-    MABD_IMPULSE_POINT_SHIFT,                   // part of the rate of the gap besides J V [m/s]
-    MABD_IMPULSE_POINT_P,                       // impulse [N s]
-    MABD_IMPULSE_POINT_MOST,                    // largest impulse of the step
-    MABD_IMPULSE_POINT_APPROACH,                // rate of the gap before the step [m/s]
-    MABD_IMPULSE_POINT_T,                       // the rows of friction
-    MABD_IMPULSE_POINT_T_MASS = MABD_IMPULSE_POINT_T + 2 * MABD_IMPULSE_ROW, // inverse of their K:
-                                                                             // 11, 21, 22
-    MABD_IMPULSE_POINT_T_SHIFT = MABD_IMPULSE_POINT_T_MASS + 3,
-    MABD_IMPULSE_POINT_T_P = MABD_IMPULSE_POINT_T_SHIFT + 2,
-    MABD_IMPULSE_POINT_COUNT = MABD_IMPULSE_POINT_T_P + 2,
-};
-
 /// Items in lanes, in their order.
 typedef struct mabd_impulse_packs {
     mabd_impulse_order order;
@@ -107,13 +85,9 @@ typedef struct mabd_impulse_packs {
 
 /// What a sweep does.
 typedef struct mabd_impulse_pass {
-    mabd_impulse_soft joint, contact;
-    mabd_real over_h;    // 1/h of a substep [1/s]
-    mabd_real slop;      // [m]
-    mabd_real push_most; // speed at which overlaps are pushed apart, at most [m/s]
-    mabd_real ratio;     // of p kept by a warm start
-    mabd_real bounce;    // least speed of approach that restitution returns [m/s]
-    bool relax;          // rows end no errors
+    mabd_impulse_soft joint;
+    mabd_real ratio; // of p kept by a warm start
+    bool relax;      // rows end no errors
     bool backwards;
     bool measure; // find the largest change and impulse
 } mabd_impulse_pass;
@@ -125,8 +99,6 @@ typedef struct mabd_impulse_change {
 
 /// What is done with each item of a pack.
 typedef enum mabd_impulse_task {
-    MABD_IMPULSE_SOLVE,    // one update of joints, or of normals of contacts
-    MABD_IMPULSE_FRICTION, // one update of the friction of contacts
-    MABD_IMPULSE_WARM,     // apply ratio p
-    MABD_IMPULSE_RETURN,   // restitution
+    MABD_IMPULSE_SOLVE, // one update
+    MABD_IMPULSE_WARM,  // apply ratio p
 } mabd_impulse_task;

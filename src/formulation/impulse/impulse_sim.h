@@ -20,10 +20,6 @@ void mabd_impulse_release(mabd_impulse_sim* sim);
 
 /// Set sim->poses to the state at `time` [s], and poses and velocities of scripts (forces.c).
 void mabd_impulse_set_poses(mabd_impulse_sim* sim, mabd_real time);
-/// Rotate a free body for h [s] from the angular velocity w0 under the torque tau, all in the
-/// principal frame. I (3): principal moments (forces.c).
-mabd_impulse_spin mabd_impulse_free_spin(const mabd_real* I, mabd_vec3 w0, mabd_vec3 tau,
-                                         mabd_real h);
 /// Start a substep: inertias, mean velocities of scripts, velocities with loads and without
 /// impulses (forces.c).
 void mabd_impulse_add_loads(mabd_impulse_sim* sim);

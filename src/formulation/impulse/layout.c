@@ -60,6 +60,9 @@ static size_t lay_out(mabd_impulse_sim* sim, mabd_arena* arena) {
     TAKE(joints, joints);
     TAKE(joint_place, (size_t)m->joint_count);
     TAKE(body_script, bodies);
+    TAKE(moving, MABD_LANES * (size_t)sim->pack_count);
+    TAKE(round, (size_t)sim->pack_count);
+    TAKE(made, 8 * bodies);
     TAKE(body_force, bodies);
     TAKE(last_lines, bodies);
     TAKE(last_q, bodies);
@@ -101,6 +104,7 @@ static void number_joints(mabd_impulse_sim* sim) {
         next.width = mabd_impulse_block_width(set);
         next.axis_count = mabd_impulse_axis_rows(set);
         next.firm = next.width > set->rigid_count;
+        sim->firm |= next.firm;
         int32_t turns = 0;
         for (int32_t r = 0; r < set->rigid_count; r++) {
             turns += set->rigid[r].kind == MABD_ROW_CROSS;
@@ -122,10 +126,36 @@ static void map_bodies(mabd_impulse_sim* sim) {
     }
 }
 
+static void count_packs(mabd_impulse_sim* sim) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < sim->model->body_count; i++) n += moves(sim->model, i);
+    sim->pack_count = (n + MABD_LANES - 1) / MABD_LANES;
+}
+
+// Packs of the bodies that move by forces; the last body fills the last pack.
+static void pack_bodies(mabd_impulse_sim* sim) {
+    const mabd_model* m = sim->model;
+    int32_t n = 0;
+    for (int32_t k = 0; k < sim->pack_count; k++) sim->round[k] = true;
+    for (int32_t i = 0; i < m->body_count; i++) {
+        if (!moves(m, i)) continue;
+        const mabd_model_class* c = &m->classes[m->body_class[i]];
+        const mabd_real *I = c->principal, made[] = {c->material.mass, c->material.drag};
+        memcpy(sim->made + 8 * (size_t)i, made, sizeof made);
+        memcpy(sim->made + 8 * (size_t)i + 2, I, 3 * sizeof *I);
+        sim->round[n / MABD_LANES] &= I[0] == I[1] && I[1] == I[2];
+        sim->moving[n++] = i;
+    }
+    for (int32_t k = n; k < MABD_LANES * sim->pack_count; k++) sim->moving[k] = sim->moving[n - 1];
+}
+
 mabd_status mabd_impulse_prepare(mabd_impulse_sim* sim) {
     count_rows(sim);
+    count_packs(sim);
+    sim->lanes = mabd_impulse_lanes_of(mabd_isa_count() - 1);
     MABD_TRY(take_memory(sim));
     map_bodies(sim);
+    pack_bodies(sim);
     number_joints(sim);
     mabd_impulse_number_axes(sim);
     MABD_TRY(mabd_impulse_contacts_create(sim->model, &sim->allocator, &sim->contacts));
@@ -133,7 +163,7 @@ mabd_status mabd_impulse_prepare(mabd_impulse_sim* sim) {
     if (sim->def.impulse.joints == MABD_IMPULSE_JOINTS_DIRECT) {
         return mabd_impulse_direct_create(sim);
     }
-    return mabd_impulse_blocks_create(sim, mabd_isa_count() - 1);
+    return mabd_impulse_blocks_create(sim);
 }
 
 void mabd_impulse_release(mabd_impulse_sim* sim) {

@@ -7,6 +7,7 @@
 #include "formulation/impulse/impulse_sweep.h"
 #include "math/block.h"
 
+#include <math.h>
 #include <string.h>
 
 #define TAKE(field, n) field = mabd_arena_take(arena, (n), sizeof *(field))
@@ -166,13 +167,12 @@ static mabd_status set_packs(mabd_impulse_sim* sim, const mabd_impulse_item* ite
     return MABD_OK;
 }
 
-mabd_status mabd_impulse_blocks_create(mabd_impulse_sim* sim, int32_t isa) {
+mabd_status mabd_impulse_blocks_create(mabd_impulse_sim* sim) {
     const int32_t n = count_items(sim);
     items_work work;
     mabd_arena arena = {0};
     sim->blocks = mabd_alloc(&sim->allocator, sizeof *sim->blocks);
     if (!sim->blocks) return MABD_ERR_MEMORY;
-    sim->blocks->lanes = mabd_impulse_lanes_of(isa);
     lay_out_work(sim, n, &work, &arena);
     MABD_TRY(mabd_arena_allocate(&sim->allocator, &arena));
     lay_out_work(sim, n, &work, &arena);
@@ -289,7 +289,7 @@ static void place_tile(void* context, int32_t tile, int32_t thread) {
     (void)thread;
     for (int32_t k = o->tile_pack[tile]; k < o->tile_pack[tile + 1]; k++) {
         if (has_arms(o->pack_kind[k])) {
-            b->lanes->place(&job->place, k);
+            job->sim->lanes->place(&job->place, k);
             continue;
         }
         for (int32_t l = MABD_LANES * k; l < MABD_LANES * (k + 1); l++) {
@@ -307,6 +307,35 @@ static bool any_shift(const mabd_impulse_sim* sim) {
     return false;
 }
 
+// ---- errors ------------------------------------------------------------------------------------
+
+bool mabd_impulse_blocks_measure(const mabd_impulse_sim* sim, int32_t joint) {
+    const int32_t place = sim->joint_place[joint];
+    if (!sim->blocks || place < 0 || sim->joints[place].width == 0) return false;
+    return has_arms((int)kind_of(sim, &sim->joints[place]));
+}
+
+mabd_real mabd_impulse_blocks_gap(const mabd_impulse_sim* sim, int32_t* joint) {
+    const mabd_impulse_blocks* b = sim->blocks;
+    const mabd_impulse_order* o = &b->packs.order;
+    const mabd_impulse_placing place = {
+        &b->packs, sim->poses, NULL, NULL, false, sim->model->body_count, 0};
+    mabd_real most = -1;
+    for (int32_t k = 0; k < o->pack_count; k++) {
+        mabd_lanes gaps;
+        if (!has_arms(o->pack_kind[k])) continue;
+        sim->lanes->gaps(&place, k, &gaps);
+        for (int l = 0; l < MABD_LANES; l++) {
+            const int32_t item = o->pack_item[MABD_LANES * k + l];
+            if (item < 0 || !(gaps.at[l] > most)) continue;
+            most = gaps.at[l], *joint = sim->joints[b->joint[item]].joint;
+        }
+    }
+    return most > 0 ? (mabd_real)sqrt(most) : most;
+}
+
+// ---- all rows ----------------------------------------------------------------------------------
+
 void mabd_impulse_blocks_place(mabd_impulse_sim* sim) {
     place_job job = {sim,
                      {&sim->blocks->packs, sim->poses, sim->inertia, sim->shift, any_shift(sim),
@@ -322,10 +351,9 @@ mabd_impulse_change mabd_impulse_blocks_run(mabd_impulse_sim* sim, mabd_impulse_
     mabd_impulse_pass sweep = {0};
     sweep.joint = relax ? rigid : sim->soft, sweep.ratio = ratio;
     sweep.relax = relax, sweep.backwards = backwards, sweep.measure = task != MABD_IMPULSE_WARM;
-    const mabd_impulse_job job = {
-        &sim->blocks->packs, sim->lines, sim->blocks->spare, &sweep, task, false,
-        sim->blocks->change};
-    return mabd_impulse_run(&job, sim->blocks->lanes, sim->pool);
+    const mabd_impulse_job job = {&sim->blocks->packs, sim->lines, sim->blocks->spare, &sweep, task,
+                                  sim->blocks->change};
+    return mabd_impulse_run(&job, sim->lanes, sim->pool);
 }
 
 // Copy impulses between packs and sim->lambda.

@@ -116,6 +116,19 @@ static void load_side(const mabd_impulse_placing* place, const int32_t* body, si
     if (inertia) mabd_lanes_load(6, &place->inertia->xx, row, inertia);
 }
 
+static void gap_pack(const mabd_impulse_placing* place, int32_t pack, mabd_lanes* gaps) {
+    const mabd_impulse_packs* packs = place->packs;
+    const mabd_lanes* X = packs->arms + packs->arm[pack];
+    side_lanes a, b;
+    load_side(place, packs->body[pack][0], &a, NULL);
+    load_side(place, packs->body[pack][1], &b, NULL);
+    for (int c = 0; c < MABD_LANES; c += MABD_WIDE) {
+        const wide3 on_a = turned(a.pose, X, c), on_b = turned(b.pose, X + 3, c);
+        const wide3 C = sub3(add3(load3(b.pose + 9, c), on_b), add3(load3(a.pose + 9, c), on_a));
+        AT(gaps, 0) = dot3(C, C);
+    }
+}
+
 static void place_pack(const mabd_impulse_placing* place, int32_t pack) {
     const mabd_impulse_packs* packs = place->packs;
     const bool iso = packs->order.pack_kind[pack] == MABD_IMPULSE_BALL;
@@ -130,6 +143,10 @@ static void place_pack(const mabd_impulse_placing* place, int32_t pack) {
             place_point(place, &a, &b, X, d, c);
         }
     }
+}
+
+void MABD_IMPULSE_ISA(gaps)(const mabd_impulse_placing* place, int32_t pack, mabd_lanes* gaps) {
+    gap_pack(place, pack, gaps);
 }
 
 void MABD_IMPULSE_ISA(place)(const mabd_impulse_placing* place, int32_t pack) {

@@ -49,13 +49,13 @@ static mabd_status start_rows(mabd_impulse_sim* sim, mabd_error* error) {
 }
 
 // The state at the end of a substep whose velocities are known.
-static mabd_status end_substep(mabd_impulse_sim* sim, mabd_error* error) {
+static mabd_status end_substep(mabd_impulse_sim* sim, bool last, mabd_error* error) {
     mabd_impulse_turn_velocities(sim);
     mabd_impulse_set_poses(sim, sim->from + sim->h);
     if (sim->direct) {
         mabd_impulse_direct_keep(sim);
         MABD_TRY(mabd_impulse_project(sim, error));
-    } else {
+    } else if (last || sim->firm) {
         mabd_impulse_blocks_read(sim);
     }
     mabd_impulse_read_coordinates(sim);
@@ -80,7 +80,7 @@ static mabd_status do_substep(mabd_impulse_sim* sim, bool last, mabd_error* erro
     sim->times[MABD_IMPULSE_SWEEP] += mabd_clock() - clock;
     if (sim->contacts && last) mabd_impulse_rebound(sim);
     mabd_impulse_book_velocities(sim);
-    return end_substep(sim, error);
+    return end_substep(sim, last, error);
 }
 
 // ---- the step ----------------------------------------------------------------------------------
@@ -97,6 +97,13 @@ static int32_t find_lost_body(const mabd_impulse_sim* sim) {
     return -1;
 }
 
+// Openings of ball joints, in lanes.
+static void report_balls(const mabd_impulse_sim* sim, mabd_step_info* info) {
+    int32_t joint = -1;
+    const mabd_real gap = sim->blocks ? mabd_impulse_blocks_gap(sim, &joint) : -1;
+    if (joint >= 0) info->gap = gap, info->worst_joint = joint;
+}
+
 static void report(const mabd_impulse_sim* sim, mabd_step_info* info) {
     const mabd_impulse_def* def = &sim->def.impulse;
     const int32_t parts = (int32_t)floor(sim->def.h / sim->h + (mabd_real)0.5);
@@ -106,7 +113,9 @@ static void report(const mabd_impulse_sim* sim, mabd_step_info* info) {
     info->impulse.impulse_change = sim->largest > 0 ? sim->change / sim->largest : 0;
     info->converged = !(info->impulse.impulse_change > MABD_IMPULSE_CONVERGED);
     if (sim->contacts) mabd_impulse_report_contacts(sim, info);
+    report_balls(sim, info);
     for (int32_t i = 0; i < sim->model->joint_count; i++) {
+        if (mabd_impulse_blocks_measure(sim, i)) continue;
         const mabd_model_joint* joint = &sim->model->joints[i];
         const mabd_joint_view view = mabd_impulse_view(sim, joint);
         mabd_rigid_keep_error(&view, &sim->model->row_sets[joint->row_set], i, &info->gap,

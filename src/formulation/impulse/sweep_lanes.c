@@ -10,8 +10,6 @@
 
 #include "formulation/impulse/wide3.h"
 
-#include <math.h>
-
 // Velocities of both sides of the items.
 typedef struct sides {
     wide3 va, wa, vb, wb;
@@ -156,130 +154,6 @@ MABD_HOT void rows(int n, bool firm, const mabd_impulse_job* job, mabd_lanes* d,
     store_sides(&u, a, b, c);
 }
 
-// ---- contacts ----------------------------------------------------------------------------------
-
-// V += M^-1 J' p of a row: f ta tb at q.
-MABD_HOT void row_push(const mabd_lanes* d, const mabd_lanes* q, mabd_wide p, sides* u, int c) {
-    push(d, scale3(p, load3(q, c)), scale3(p, load3(q + 3, c)), scale3(p, load3(q + 6, c)), u, c);
-}
-
-// One update of the normal of a point. A gap is closed at most; an overlap is pushed apart.
-MABD_HOT void solve_normal(const mabd_impulse_pass* s, const mabd_lanes* d, mabd_lanes* q, sides* u,
-                           int c, mabd_lanes* found) {
-    const mabd_wide gap = AT(q, MABD_IMPULSE_POINT_GAP), p = AT(q, MABD_IMPULSE_POINT_P);
-    const mabd_wide zero = all(0);
-    mabd_wide mass = all(1), leak = zero, bias = s->over_h * gap;
-    const mabd_wide push =
-        s->relax ? zero : larger(s->contact.rate * (gap + s->slop), all(-s->push_most));
-    bias = mabd_wide_where(gap > zero, bias, push);
-    if (!s->relax) {
-        mass = mabd_wide_where(gap > zero, mass, all(s->contact.mass));
-        leak = mabd_wide_where(gap > zero, leak, all(s->contact.leak));
-    }
-    const mabd_wide e = row_rate(q, u, c) + AT(q, MABD_IMPULSE_POINT_SHIFT) + bias;
-    const mabd_wide wanted = p - mass * (AT(q, MABD_IMPULSE_POINT_MASS) * e) - leak * p;
-    const mabd_wide next = larger(wanted, zero);
-    AT(q, MABD_IMPULSE_POINT_P) = next;
-    AT(q, MABD_IMPULSE_POINT_MOST) = larger(next, AT(q, MABD_IMPULSE_POINT_MOST));
-    note(s, next - p, next, found, c);
-    row_push(d, q, next - p, u, c);
-}
-
-// Restitution: a point that carried an impulse and came fast leaves with e times that speed.
-MABD_HOT void return_normal(const mabd_impulse_pass* s, const mabd_lanes* d, mabd_lanes* q,
-                            sides* u, int c) {
-    const mabd_wide zero = all(0), p = AT(q, MABD_IMPULSE_POINT_P);
-    const mabd_wide approach = AT(q, MABD_IMPULSE_POINT_APPROACH);
-    const mabd_wide restitution = AT((mabd_lanes*)d, MABD_IMPULSE_CONTACT_RESTITUTION);
-    const mabd_wide e =
-        row_rate(q, u, c) + AT(q, MABD_IMPULSE_POINT_SHIFT) + restitution * approach;
-    mabd_wide next = larger(p - AT(q, MABD_IMPULSE_POINT_MASS) * e, zero);
-    next = mabd_wide_where(restitution > zero, next, p);
-    next = mabd_wide_where(AT(q, MABD_IMPULSE_POINT_MOST) > zero, next, p);
-    next = mabd_wide_where(approach < all(-s->bounce), next, p);
-    AT(q, MABD_IMPULSE_POINT_P) = next;
-    row_push(d, q, next - p, u, c);
-}
-
-MABD_HOT mabd_wide root(mabd_wide x) {
-    mabd_real at[MABD_WIDE];
-    *(mabd_wide*)at = x;
-    for (int i = 0; i < MABD_WIDE; i++) at[i] = (mabd_real)sqrt(at[i]);
-    return *(mabd_wide*)at;
-}
-
-// Row i of the friction of a point.
-MABD_HOT const mabd_lanes* tangent(const mabd_lanes* q, int i) {
-    return q + MABD_IMPULSE_POINT_T + MABD_IMPULSE_ROW * i;
-}
-
-// One update of the friction of a point: the pair is projected on the disk of radius mu p_n.
-MABD_HOT void solve_friction(const mabd_impulse_pass* s, const mabd_lanes* d, mabd_lanes* q,
-                             sides* u, int c, mabd_lanes* found) {
-    mabd_wide e[2], p[2], next[2];
-    MABD_UNROLL
-    for (int i = 0; i < 2; i++) {
-        e[i] = row_rate(tangent(q, i), u, c) + AT(q, MABD_IMPULSE_POINT_T_SHIFT + i);
-        p[i] = AT(q, MABD_IMPULSE_POINT_T_P + i);
-    }
-    const mabd_wide k11 = AT(q, MABD_IMPULSE_POINT_T_MASS),
-                    k21 = AT(q, MABD_IMPULSE_POINT_T_MASS + 1),
-                    k22 = AT(q, MABD_IMPULSE_POINT_T_MASS + 2);
-    next[0] = p[0] - (k11 * e[0] + k21 * e[1]), next[1] = p[1] - (k21 * e[0] + k22 * e[1]);
-    const mabd_wide most =
-        AT((mabd_lanes*)d, MABD_IMPULSE_CONTACT_FRICTION) * AT(q, MABD_IMPULSE_POINT_P);
-    const mabd_wide length = root(next[0] * next[0] + next[1] * next[1]);
-    const mabd_wide scale =
-        mabd_wide_where(length > most, most / larger(length, all((mabd_real)1e-300)), all(1));
-    MABD_UNROLL
-    for (int i = 0; i < 2; i++) {
-        next[i] = scale * next[i];
-        AT(q, MABD_IMPULSE_POINT_T_P + i) = next[i];
-        note(s, next[i] - p[i], next[i], found, c);
-        row_push(d, tangent(q, i), next[i] - p[i], u, c);
-    }
-}
-
-// Apply the impulses of the last step.
-MABD_HOT void warm_point(const mabd_impulse_pass* s, const mabd_lanes* d, mabd_lanes* q, sides* u,
-                         int c) {
-    const mabd_wide p = s->ratio * AT(q, MABD_IMPULSE_POINT_P);
-    AT(q, MABD_IMPULSE_POINT_P) = p;
-    row_push(d, q, p, u, c);
-    MABD_UNROLL
-    for (int i = 0; i < 2; i++) {
-        const mabd_wide t = s->ratio * AT(q, MABD_IMPULSE_POINT_T_P + i);
-        AT(q, MABD_IMPULSE_POINT_T_P + i) = t;
-        row_push(d, tangent(q, i), t, u, c);
-    }
-}
-
-// The points of 8 items, in sequence.
-static void contact_pack(const mabd_impulse_job* job, int points, mabd_lanes* d, mabd_lanes* a,
-                         mabd_lanes* b, mabd_lanes* found) {
-    for (int c = 0; c < MABD_LANES; c += MABD_WIDE) {
-        sides u = load_sides(a, b, c);
-        for (int k = 0; k < points; k++) {
-            mabd_lanes* q = d + MABD_IMPULSE_CONTACT_HEAD + k * MABD_IMPULSE_POINT_COUNT;
-            switch (job->task) {
-            case MABD_IMPULSE_SOLVE:
-                solve_normal(job->sweep, d, q, &u, c, found);
-                break;
-            case MABD_IMPULSE_FRICTION:
-                solve_friction(job->sweep, d, q, &u, c, found);
-                break;
-            case MABD_IMPULSE_WARM:
-                warm_point(job->sweep, d, q, &u, c);
-                break;
-            default:
-                return_normal(job->sweep, d, q, &u, c);
-                break;
-            }
-        }
-        store_sides(&u, a, b, c);
-    }
-}
-
 // ---- packs -------------------------------------------------------------------------------------
 
 // 8 items of one kind of joints.
@@ -357,12 +231,7 @@ static void run_pack(const mabd_impulse_job* job, int32_t pack, mabd_impulse_spa
     find_lines(packs->body[pack][1], job->lines, spare, &lb);
     mabd_lanes_gather_at_once(MABD_LANES, la.from, a);
     mabd_lanes_gather_at_once(MABD_LANES, lb.from, b);
-    const int kind = packs->order.pack_kind[pack];
-    if (job->contacts) {
-        contact_pack(job, kind + 1, d, a, b, found);
-    } else {
-        joint_pack(job, (mabd_impulse_pack_kind)kind, d, a, b, found);
-    }
+    joint_pack(job, (mabd_impulse_pack_kind)packs->order.pack_kind[pack], d, a, b, found);
     mabd_lanes_scatter(a, la.to);
     mabd_lanes_scatter(b, lb.to);
 }
@@ -386,4 +255,5 @@ static mabd_impulse_change run(const mabd_impulse_job* job, int32_t first, int32
 }
 
 extern const mabd_impulse_lanes MABD_IMPULSE_ISA(lanes);
-const mabd_impulse_lanes MABD_IMPULSE_ISA(lanes) = {MABD_IMPULSE_ISA(place), run};
+const mabd_impulse_lanes MABD_IMPULSE_ISA(lanes) = {MABD_IMPULSE_ISA(place), MABD_IMPULSE_ISA(gaps),
+                                                    run, MABD_IMPULSE_ISA(bodies)};

@@ -69,7 +69,7 @@ static mabd_real servo_rate(const mabd_impulse_sim* sim, const mabd_model_joint*
 // Add the works of rigid servos in the substep.
 void mabd_impulse_book_substep(mabd_impulse_sim* sim) {
     const mabd_model* m = sim->model;
-    for (int32_t i = 0; i < sim->joint_count; i++) {
+    for (int32_t i = 0; sim->firm && i < sim->joint_count; i++) {
         const mabd_impulse_joint* j = &sim->joints[i];
         if (!j->firm) continue;
         const mabd_model_joint* joint = &m->joints[j->joint];

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define BODIES 16
-#define MOST   (MABD_IMPULSE_CONTACT_HEAD + 4 * MABD_IMPULSE_POINT_COUNT)
+#define MOST   200
 
 // 8 items: item l is on bodies l and l + 8.
 typedef struct rig {
@@ -36,24 +36,22 @@ static rig* start(rig* g, uint8_t kind, uint64_t* draw) {
         g->lines[i].inverse_mass = 1 + draw_real(draw) / 2, g->lines[i].moves = 1;
     }
     g->sweep.joint = (mabd_impulse_soft){20, 0.8, 0.1};
-    g->sweep.contact = (mabd_impulse_soft){30, 0.7, 0.2};
-    g->sweep.over_h = 100, g->sweep.slop = 0.0005, g->sweep.push_most = 4;
-    g->sweep.ratio = 0.9, g->sweep.bounce = 0.5, g->sweep.measure = true;
+    g->sweep.ratio = 0.9, g->sweep.measure = true;
     return g;
 }
 
-static mabd_impulse_change run(rig* g, mabd_impulse_task task, bool contacts, int32_t isa) {
-    const mabd_impulse_job job = {&g->packs, g->lines, &g->spare, &g->sweep, task, contacts, NULL};
+static mabd_impulse_change run(rig* g, mabd_impulse_task task, int32_t isa) {
+    const mabd_impulse_job job = {&g->packs, g->lines, &g->spare, &g->sweep, task, NULL};
     return mabd_impulse_lanes_of(isa)->run(&job, 0, 1, &g->spare);
 }
 
 // Copy a rig and run a task on the copy.
-static void run_copy(const rig* before, mabd_impulse_task task, bool contacts, rig* after) {
+static void run_copy(const rig* before, mabd_impulse_task task, rig* after) {
     memcpy(after, before, sizeof *after);
     after->packs.order.pack_kind = &after->kind;
     after->packs.body = after->body, after->packs.first = after->first;
     after->packs.data = after->data;
-    run(after, task, contacts, 0);
+    run(after, task, 0);
 }
 
 // ---- dense rows --------------------------------------------------------------------------------
@@ -205,144 +203,24 @@ Test(impulse_sweep, blocks_of_joints_follow_the_update_of_dense_rows) {
             if (kind == MABD_IMPULSE_BALL) draw_reals(before.data + 4, 20, &draw);
             before.sweep.relax = mode == 1;
             const mabd_impulse_task task = mode == 2 ? MABD_IMPULSE_WARM : MABD_IMPULSE_SOLVE;
-            run_copy(&before, task, false, &after);
+            run_copy(&before, task, &after);
             expect_block(&before, &after, task);
         }
     }
 }
 
-// ---- contacts ----------------------------------------------------------------------------------
-
-#define POINTS 2
-
-static void draw_contacts(rig* g, uint64_t* draw) {
-    start(g, POINTS - 1, draw);
-    draw_reals(g->data, MABD_IMPULSE_CONTACT_HEAD + POINTS * MABD_IMPULSE_POINT_COUNT, draw);
-    draw_head(g->data, draw);
-    for (int l = 0; l < MABD_LANES; l++) {
-        g->data[MABD_IMPULSE_CONTACT_FRICTION].at[l] = (mabd_real)0.6;
-        g->data[MABD_IMPULSE_CONTACT_RESTITUTION].at[l] = l % 2 ? (mabd_real)0.5 : 0;
-        for (int k = 0; k < POINTS; k++) {
-            mabd_lanes* q = g->data + MABD_IMPULSE_CONTACT_HEAD + k * MABD_IMPULSE_POINT_COUNT;
-            q[MABD_IMPULSE_POINT_MASS].at[l] = positive(draw);
-            q[MABD_IMPULSE_POINT_GAP].at[l] *= (mabd_real)0.01;
-            q[MABD_IMPULSE_POINT_P].at[l] = positive(draw);
-            q[MABD_IMPULSE_POINT_MOST].at[l] = l == 3 ? 0 : 5;
-            q[MABD_IMPULSE_POINT_T_P].at[l] *= (mabd_real)0.1;
-        }
-    }
-}
-
-static const mabd_lanes* point_of(const rig* g, int k) {
-    return g->data + MABD_IMPULSE_CONTACT_HEAD + k * MABD_IMPULSE_POINT_COUNT;
-}
-
-// The new impulse of a normal: a gap may be closed, an overlap is pushed apart.
-static mabd_real normal_after(const rig* g, const mabd_lanes* q, int l, mabd_real u) {
-    const mabd_real gap = q[MABD_IMPULSE_POINT_GAP].at[l], p = q[MABD_IMPULSE_POINT_P].at[l];
-    mabd_impulse_soft soft = {0, 1, 0};
-    mabd_real bias = g->sweep.over_h * gap;
-    if (gap <= 0) {
-        bias = 0;
-        if (!g->sweep.relax) {
-            soft = g->sweep.contact;
-            bias = (mabd_real)fmax(soft.rate * (gap + g->sweep.slop), -g->sweep.push_most);
-        }
-    }
-    const mabd_real e = u + q[MABD_IMPULSE_POINT_SHIFT].at[l] + bias;
-    const mabd_real next = p - soft.mass * q[MABD_IMPULSE_POINT_MASS].at[l] * e - soft.leak * p;
-    return next > 0 ? next : 0;
-}
-
-// Restitution acts where a point carried an impulse and came faster than the threshold.
-static mabd_real return_after(const rig* g, const mabd_lanes* q, int l, mabd_real u) {
-    const mabd_real e = g->data[MABD_IMPULSE_CONTACT_RESTITUTION].at[l];
-    const mabd_real approach = q[MABD_IMPULSE_POINT_APPROACH].at[l];
-    const mabd_real p = q[MABD_IMPULSE_POINT_P].at[l];
-    if (!(e > 0) || !(approach < -g->sweep.bounce)) return p;
-    if (!(q[MABD_IMPULSE_POINT_MOST].at[l] > 0)) return p;
-    const mabd_real next = p - q[MABD_IMPULSE_POINT_MASS].at[l] *
-                                   (u + q[MABD_IMPULSE_POINT_SHIFT].at[l] + e * approach);
-    return next > 0 ? next : 0;
-}
-
-Test(impulse_sweep, normals_are_pushed_apart_and_returned_and_never_pull) {
-    uint64_t draw = 5;
-    for (int mode = 0; mode < 3; mode++) {
-        rig before, after;
-        draw_contacts(&before, &draw);
-        before.sweep.relax = mode == 1;
-        run_copy(&before, mode == 2 ? MABD_IMPULSE_RETURN : MABD_IMPULSE_SOLVE, true, &after);
-        for (int l = 0; l < MABD_LANES; l++) {
-            dense d;
-            load_bodies(&before, l, &d), load_inertia(before.data, l, &d);
-            for (int k = 0; k < POINTS; k++) {
-                const mabd_lanes *q = point_of(&before, k), *now = point_of(&after, k);
-                load_row(q, l, &d);
-                const mabd_real next = mode == 2 ? return_after(&before, q, l, rate(&d))
-                                                 : normal_after(&before, q, l, rate(&d));
-                cr_assert_float_eq(now[MABD_IMPULSE_POINT_P].at[l], next, 1e-13);
-                push(&d, next - q[MABD_IMPULSE_POINT_P].at[l]);
-            }
-            expect_bodies(&after, l, &d);
-        }
-    }
-}
-
-// The pair of impulses of friction stays in the disk of radius mu p, along its own direction.
-Test(impulse_sweep, friction_is_projected_on_the_disk) {
-    uint64_t draw = 9;
-    rig before, after;
-    int slips = 0;
-    draw_contacts(&before, &draw);
-    run_copy(&before, MABD_IMPULSE_FRICTION, true, &after);
-    for (int l = 0; l < MABD_LANES; l++) {
-        dense d;
-        load_bodies(&before, l, &d), load_inertia(before.data, l, &d);
-        for (int k = 0; k < POINTS; k++) {
-            const mabd_lanes *q = point_of(&before, k), *now = point_of(&after, k);
-            mabd_real e[2], next[2];
-            for (int i = 0; i < 2; i++) {
-                load_row(q + MABD_IMPULSE_POINT_T + MABD_IMPULSE_ROW * i, l, &d);
-                e[i] = rate(&d) + q[MABD_IMPULSE_POINT_T_SHIFT + i].at[l];
-            }
-            for (int i = 0; i < 2; i++) {
-                next[i] = q[MABD_IMPULSE_POINT_T_P + i].at[l] -
-                          q[MABD_IMPULSE_POINT_T_MASS + i].at[l] * e[0] -
-                          q[MABD_IMPULSE_POINT_T_MASS + 1 + i].at[l] * e[1];
-            }
-            const mabd_real most = (mabd_real)0.6 * q[MABD_IMPULSE_POINT_P].at[l];
-            const mabd_real length = (mabd_real)hypot(next[0], next[1]);
-            const mabd_real scale = length > most ? most / length : 1;
-            slips += scale < 1;
-            for (int i = 0; i < 2; i++) {
-                cr_assert_float_eq(now[MABD_IMPULSE_POINT_T_P + i].at[l], scale * next[i], 1e-13);
-                load_row(q + MABD_IMPULSE_POINT_T + MABD_IMPULSE_ROW * i, l, &d);
-                push(&d, scale * next[i] - q[MABD_IMPULSE_POINT_T_P + i].at[l]);
-            }
-        }
-        expect_bodies(&after, l, &d);
-    }
-    cr_assert(slips > 0 && slips < MABD_LANES * POINTS); // both cases
-}
-
 // ---- same bits ---------------------------------------------------------------------------------
 
 // One pack of a kind on an instruction set, or its items one by one in lane 0.
-static void run_bits(uint8_t kind, bool contacts, mabd_impulse_task task, int32_t isa, bool single,
-                     rig* g) {
+static void run_bits(uint8_t kind, mabd_impulse_task task, int32_t isa, bool single, rig* g) {
     uint64_t draw = 11;
-    if (contacts) {
-        draw_contacts(g, &draw);
-    } else {
-        start(g, kind, &draw);
-        draw_reals(g->data, mabd_impulse_places_of((mabd_impulse_pack_kind)kind).count, &draw);
-    }
+    start(g, kind, &draw);
+    draw_reals(g->data, mabd_impulse_places_of((mabd_impulse_pack_kind)kind).count, &draw);
     if (!single) {
-        run(g, task, contacts, isa);
+        run(g, task, isa);
         return;
     }
-    rig all = *g;
+    const rig all = *g;
     for (int l = 0; l < MABD_LANES; l++) {
         for (int k = 0; k < MOST; k++) {
             for (int m = 0; m < MABD_LANES; m++) g->data[k].at[m] = m ? 0 : all.data[k].at[l];
@@ -350,20 +228,18 @@ static void run_bits(uint8_t kind, bool contacts, mabd_impulse_task task, int32_
         for (int m = 0; m < MABD_LANES; m++) {
             g->body[0][0][m] = m ? -1 : l, g->body[0][1][m] = m ? -1 : l + 8;
         }
-        run(g, task, contacts, isa);
+        run(g, task, isa);
     }
 }
 
 Test(impulse_sweep, an_item_has_the_same_bits_alone_and_on_every_instruction_set) {
-    for (int kind = 0; kind <= MABD_IMPULSE_KIND_COUNT; kind++) {
-        const bool contacts = kind == MABD_IMPULSE_KIND_COUNT;
-        for (int task = MABD_IMPULSE_SOLVE; task <= MABD_IMPULSE_RETURN; task++) {
-            if (!contacts && task != MABD_IMPULSE_SOLVE && task != MABD_IMPULSE_WARM) continue;
+    for (int kind = 0; kind < MABD_IMPULSE_KIND_COUNT; kind++) {
+        for (int task = MABD_IMPULSE_SOLVE; task <= MABD_IMPULSE_WARM; task++) {
             rig base, other;
-            run_bits((uint8_t)kind, contacts, (mabd_impulse_task)task, 0, false, &base);
+            run_bits((uint8_t)kind, (mabd_impulse_task)task, 0, false, &base);
             for (int32_t isa = 0; isa < mabd_isa_count(); isa++) {
                 for (int single = 0; single < 2; single++) {
-                    run_bits((uint8_t)kind, contacts, (mabd_impulse_task)task, isa, single, &other);
+                    run_bits((uint8_t)kind, (mabd_impulse_task)task, isa, single, &other);
                     cr_assert_eq(memcmp(base.lines, other.lines, sizeof base.lines), 0,
                                  "kind %d, task %d, %s", kind, task, mabd_isa_name(isa));
                 }
@@ -380,7 +256,7 @@ Test(impulse_sweep, lines_of_bodies_that_do_not_move_stay) {
     draw_reals(g.data, mabd_impulse_places_of(MABD_IMPULSE_POINT2).count, &draw);
     for (int i = 8; i < BODIES; i++) g.lines[i].moves = 0;
     const rig before = g;
-    run(&g, MABD_IMPULSE_SOLVE, false, 0);
+    run(&g, MABD_IMPULSE_SOLVE, 0);
     cr_assert_eq(memcmp(before.lines + 8, g.lines + 8, 8 * sizeof *g.lines), 0);
     cr_assert_neq(memcmp(before.lines, g.lines, 8 * sizeof *g.lines), 0);
 }
