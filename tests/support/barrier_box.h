@@ -24,6 +24,7 @@ typedef struct barrier_box {
     int row[6];
     double N0[BARRIER_CORNERS][6], N1[BARRIER_CORNERS][6], B[BARRIER_CORNERS][2][6];
     bool matched;
+    double corner; // > 0: iterates begin as near to the corner of their cones
     mabd_interior_report report;
 } barrier_box;
 
@@ -240,6 +241,16 @@ static void barrier_box_step(barrier_box* s) {
         c->gamma = fmax(s->matched ? c->gamma : 0, c->weight * 1e-3 / fmax(gap, 1e-3));
         c->gap = gap, c->s = fmax(gap, 1e-3);
         mabd_barrier_center(c, s->matched ? fmax(c->psi, 1e-2) : 1);
+    }
+    for (int k = 0; k < s->problem.contact_count && s->corner > 0; k++) {
+        mabd_barrier_contact* c = &s->contacts[k];
+        const double turn = k, back = 2 * k + 1; // directions of friction and slip
+        c->gamma = k % 2 ? s->corner * c->weight : c->weight, c->s = k % 2 ? 1e-3 : s->corner;
+        c->psi = k % 3 ? s->corner : 1;
+        c->beta[0] = (1 - s->corner) * c->c * c->gamma * cos(turn);
+        c->beta[1] = (1 - s->corner) * c->c * c->gamma * sin(turn);
+        c->eta[0] = (1 - s->corner) * c->psi * cos(back);
+        c->eta[1] = (1 - s->corner) * c->psi * sin(back);
     }
     s->matched = true;
     s->problem.speed = mabd_v3_norm(s->v);

@@ -27,9 +27,10 @@
 //
 //   dgamma = k0 + kn n       dbeta = s0 + sn n + st t       df = k0 + kn x'
 //
-// k0, s0 hold the target and the residuals, kn, sn, st the iterate alone: two solves with two
-// targets share a factor. `second` subtracts the products of the increments of the solve before:
-// the corrector.
+// By the derivative of the products, or of those scaled by Nesterov and Todd, which has no corners
+// that increments cannot leave. k0, s0 hold the target and the residuals, kn, sn, st the iterate
+// alone: two solves with two targets share a factor. `second` subtracts the products of the
+// increments of the solve before: the corrector.
 #pragma once
 
 #include "math/shared.h"
@@ -43,7 +44,8 @@
 typedef struct mabd_barrier_target {
     mabd_real pressure; // gamma s [J]
     mabd_real friction; // of friction and boxes [W]
-    bool second;
+    bool second;        // with the products of the last increments; of a circle, scaled ones
+    bool scaled;        // of a circle: by Nesterov and Todd
 } mabd_barrier_target;
 
 /// A contact or a stop.
@@ -65,6 +67,7 @@ typedef struct mabd_barrier_contact {
     mabd_real e_pressure, e_psi, e_side[MABD_BARRIER_MAX_SIDES];
     // response
     mabd_real k0, kn, s0[2], sn[2], st[2][2];
+    mabd_real first[3], first_rest; // c dgamma = first_rest - first.(dpsi, deta), of the circle
 } mabd_barrier_contact;
 
 /// A box.
@@ -105,18 +108,60 @@ MABD_FN mabd_real mabd_barrier_slack(const mabd_barrier_contact* p) {
 
 // ---- responses ---------------------------------------------------------------------------------
 
-// Terms of the circle that do not depend on the motion: r = p + g dgamma - (..) of both equations.
-MABD_FN void mabd_barrier_circle(mabd_barrier_contact* p) {
+// Nesterov and Todd's scaling of the circle: W with W w = W^-1 u = lambda, u = (c gamma, beta),
+// w = (psi, eta). W^2 = b2 (2 p p' - J), W = sqrt(b2) (2 v v' - J), J = diag(1, -1, -1).
+typedef struct mabd_barrier_scaling {
+    mabd_real p[3], v[3], b, b2; // b = sqrt(b2)
+} mabd_barrier_scaling;
+
+// x - y > 0 of a point inside of its cone, at least its round-off.
+MABD_FN mabd_real mabd_barrier_inner(mabd_real x, mabd_real y) {
+    const mabd_real least = (mabd_real)1e-16 * x;
+    return x - y > least ? x - y : least;
+}
+MABD_FN mabd_barrier_scaling mabd_barrier_scale(const mabd_barrier_contact* c) {
+    const mabd_real u[3] = {c->c * c->gamma, c->beta[0], c->beta[1]};
+    const mabd_real w[3] = {c->psi, c->eta[0], c->eta[1]};
+    const mabd_real nu = (mabd_real)sqrt(u[1] * u[1] + u[2] * u[2]);
+    const mabd_real nw = (mabd_real)sqrt(w[1] * w[1] + w[2] * w[2]);
+    const mabd_real du = (mabd_real)sqrt(mabd_barrier_inner(u[0], nu) * (u[0] + nu));
+    const mabd_real dw = (mabd_real)sqrt(mabd_barrier_inner(w[0], nw) * (w[0] + nw));
+    const mabd_real dot = (u[0] * w[0] + u[1] * w[1] + u[2] * w[2]) / (du * dw);
+    const mabd_real g = (mabd_real)sqrt((1 + dot) / 2);
+    mabd_barrier_scaling s;
+    s.b2 = du / dw, s.b = (mabd_real)sqrt(s.b2);
+    for (int k = 0; k < 3; k++) s.p[k] = (u[k] / du + (k ? -1 : 1) * w[k] / dw) / (2 * g);
+    const mabd_real length = (mabd_real)sqrt(2 * (s.p[0] + 1));
+    for (int k = 0; k < 3; k++) s.v[k] = (s.p[k] + (k ? 0 : 1)) / length;
+    return s;
+}
+// W x, or W^-1 x.
+MABD_FN void mabd_barrier_scaled(const mabd_barrier_scaling* s, bool inverse, const mabd_real* x,
+                                 mabd_real* y) {
+    const mabd_real sign = inverse ? -1 : 1, size = inverse ? 1 / s->b : s->b;
+    const mabd_real dot = 2 * (s->v[0] * x[0] + sign * (s->v[1] * x[1] + s->v[2] * x[2]));
+    y[0] = size * (s->v[0] * dot - x[0]);
+    for (int k = 1; k < 3; k++) y[k] = size * (sign * s->v[k] * dot + x[k]);
+}
+// Jordan's product x o y.
+MABD_FN void mabd_barrier_jordan(const mabd_real* x, const mabd_real* y, mabd_real* out) {
+    out[0] = x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
+    for (int k = 1; k < 3; k++) out[k] = x[0] * y[k] + y[0] * x[k];
+}
+
+// The derivative of u o w itself, whose first row gives dpsi, the others dbeta. From near the end
+// it gets there in one step.
+MABD_FN void mabd_barrier_plain_circle(mabd_barrier_contact* p) {
     const mabd_real u = p->c * p->gamma, psi = p->psi, *b = p->beta, *e = p->eta;
     const mabd_real dot = b[0] * e[0] + b[1] * e[1];
-    const mabd_real r1 = p->target.friction - (u * psi + dot) - p->e_psi;
+    const mabd_real r1 = p->target.friction - (u * psi + dot);
     const mabd_real over = 1 / (u * psi - dot);
     const mabd_real rest[2] = {p->slip[0] - e[0], p->slip[1] - e[1]};
     mabd_real Q[2][2], q[2], g[2];
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < 2; j++) Q[i][j] = b[i] * b[j] / u - (i == j ? u : 0);
         g[i] = b[i] * psi / p->gamma - p->c * e[i];
-        q[i] = -(u * e[i] + psi * b[i]) - p->e_side[i] - b[i] * r1 / u;
+        q[i] = -(u * e[i] + psi * b[i]) - b[i] * r1 / u;
     }
     for (int i = 0; i < 2; i++) {
         q[i] += g[i] * p->k0 + Q[i][0] * rest[0] + Q[i][1] * rest[1];
@@ -128,6 +173,36 @@ MABD_FN void mabd_barrier_circle(mabd_barrier_contact* p) {
         p->sn[i] = (g[i] + w * (e[0] * g[0] + e[1] * g[1])) * p->kn / psi;
         for (int j = 0; j < 2; j++) {
             p->st[i][j] = (Q[i][j] + w * (e[0] * Q[0][j] + e[1] * Q[1][j])) / psi;
+        }
+    }
+}
+
+// lambda o (W^-1 du + W dw) = (nu, 0) - lambda o lambda - second order, so du = W q - W^2 dw. Its
+// first row gives dpsi, the others dbeta.
+MABD_FN void mabd_barrier_scaled_circle(mabd_barrier_contact* c) {
+    const mabd_barrier_scaling s = mabd_barrier_scale(c);
+    const mabd_real w[3] = {c->psi, c->eta[0], c->eta[1]};
+    const mabd_real rest[2] = {c->slip[0] - c->eta[0], c->slip[1] - c->eta[1]};
+    const mabd_real *p = s.p, over = 1 / (2 * p[0] * p[0] - 1);
+    mabd_real lambda[3], r[3], q[3], Wq[3];
+    mabd_barrier_scaled(&s, false, w, lambda);
+    mabd_barrier_jordan(lambda, lambda, r);
+    r[0] = c->target.friction - r[0] - c->e_psi;
+    for (int k = 1; k < 3; k++) r[k] = -r[k] - c->e_side[k - 1];
+    const mabd_real side = (mabd_real)sqrt(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
+    const mabd_real det = mabd_barrier_inner(lambda[0], side) * (lambda[0] + side);
+    q[0] = (lambda[0] * r[0] - lambda[1] * r[1] - lambda[2] * r[2]) / det;
+    for (int k = 1; k < 3; k++) q[k] = (r[k] - q[0] * lambda[k]) / lambda[0];
+    mabd_barrier_scaled(&s, false, q, Wq);
+    c->first[0] = s.b2 / over, c->first_rest = Wq[0];
+    for (int k = 1; k < 3; k++) c->first[k] = 2 * s.b2 * p[0] * p[k];
+    for (int i = 0; i < 2; i++) {
+        const mabd_real ratio = 2 * p[0] * p[1 + i] * over; // of rows i and 0 of W^2, column 0
+        c->sn[i] = ratio * c->c * c->kn;
+        c->s0[i] = Wq[1 + i] - ratio * (Wq[0] - c->c * c->k0);
+        for (int j = 0; j < 2; j++) {
+            c->st[i][j] = -s.b2 * ((i == j ? 1 : 0) - 2 * p[1 + i] * p[1 + j] * over);
+            c->s0[i] += c->st[i][j] * rest[j];
         }
     }
 }
@@ -179,13 +254,19 @@ MABD_FN void mabd_barrier_pyramid(mabd_barrier_contact* p) {
 MABD_FN void mabd_barrier_aim(mabd_barrier_contact* p, const mabd_barrier_target* target) {
     const mabd_real on = target->second ? 1 : 0;
     p->target = *target;
-    p->e_pressure = on * p->dgamma * p->ds;
+    p->e_pressure = on * p->dgamma * p->ds, p->e_psi = 0;
+    for (int k = 0; k < MABD_BARRIER_MAX_SIDES; k++) p->e_side[k] = 0;
+    if (!target->second || !(p->c > 0)) return;
     if (p->sides == 0) {
-        p->e_psi =
-            on * (p->c * p->dgamma * p->dpsi + p->dbeta[0] * p->deta[0] + p->dbeta[1] * p->deta[1]);
-        for (int i = 0; i < 2; i++) {
-            p->e_side[i] = on * (p->c * p->dgamma * p->deta[i] + p->dpsi * p->dbeta[i]);
-        }
+        const mabd_barrier_scaling s = mabd_barrier_scale(p);
+        const mabd_real du[3] = {p->c * p->dgamma, p->dbeta[0], p->dbeta[1]};
+        const mabd_real dw[3] = {p->dpsi, p->deta[0], p->deta[1]};
+        mabd_real x[3], y[3], e[3];
+        mabd_barrier_scaled(&s, true, du, x);
+        mabd_barrier_scaled(&s, false, dw, y);
+        mabd_barrier_jordan(x, y, e);
+        p->e_psi = on * e[0];
+        for (int i = 0; i < 2; i++) p->e_side[i] = on * e[1 + i];
         return;
     }
     mabd_real dsigma = p->c * p->dgamma;
@@ -202,8 +283,10 @@ MABD_FN void mabd_barrier_respond(mabd_barrier_contact* p) {
     if (!(p->c > 0)) {
         p->s0[0] = p->s0[1] = p->sn[0] = p->sn[1] = 0;
         p->st[0][0] = p->st[0][1] = p->st[1][0] = p->st[1][1] = 0;
+    } else if (p->sides == 0 && p->target.scaled) {
+        mabd_barrier_scaled_circle(p);
     } else if (p->sides == 0) {
-        mabd_barrier_circle(p);
+        mabd_barrier_plain_circle(p);
     } else {
         mabd_barrier_pyramid(p);
     }
@@ -232,13 +315,16 @@ MABD_FN void mabd_barrier_solve(mabd_barrier_contact* p, mabd_real n, const mabd
         return;
     }
     const mabd_real u = p->c * p->gamma;
-    mabd_real r = p->target.friction - u * p->psi - p->e_psi - p->c * p->psi * p->dgamma;
+    const bool scaled = p->target.scaled;
+    mabd_real r = scaled ? p->first_rest - p->c * p->dgamma
+                         : p->target.friction - u * p->psi - p->c * p->psi * p->dgamma;
     for (int i = 0; i < 2; i++) {
         p->dbeta[i] = p->s0[i] + p->sn[i] * n + p->st[i][0] * t[0] + p->st[i][1] * t[1];
         p->deta[i] = p->slip[i] - p->eta[i] + t[i];
-        r -= p->beta[i] * (p->eta[i] + p->deta[i]) + p->eta[i] * p->dbeta[i];
+        r -= scaled ? p->first[1 + i] * p->deta[i]
+                    : p->beta[i] * (p->eta[i] + p->deta[i]) + p->eta[i] * p->dbeta[i];
     }
-    p->dpsi = r / u;
+    p->dpsi = r / (scaled ? p->first[0] : u);
 }
 
 // ---- steps -------------------------------------------------------------------------------------

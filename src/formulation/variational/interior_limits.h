@@ -17,8 +17,8 @@
 #define MABD_INTERIOR_SHORT_STEP ((mabd_real)0.3)
 /// Part of the products to aim at after they were kept once.
 #define MABD_INTERIOR_STAY_PART ((mabd_real)0.5)
-/// A step above this without progress stalls; then part of the products to aim at, by first order.
-#define MABD_INTERIOR_STALL_STEP ((mabd_real)0.9)
+/// Iterations that may not halve the residual; then part of the products to aim at, by first order.
+#define MABD_INTERIOR_MAX_STALLS 2
 #define MABD_INTERIOR_STALL_PART ((mabd_real)0.1)
 /// Steps in a row below this are a jam, that many of them; then cold restarts, at most that many.
 #define MABD_INTERIOR_JAM_STEP     ((mabd_real)0.02)

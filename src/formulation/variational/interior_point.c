@@ -64,10 +64,11 @@ static means end_of(const mabd_interior_problem* p, mabd_real slide) {
 // Targets of a contact. Forces far above the weight get larger ones: their products are then
 // round-off of terms that nearly cancel, or make the matrix stiffer than it can be factored.
 static mabd_barrier_target contact_target(const mabd_interior_problem* p,
-                                          const mabd_barrier_contact* c, means mu, bool second) {
+                                          const mabd_barrier_contact* c, means mu, bool second,
+                                          bool scaled) {
     const mabd_real speed = MABD_INTERIOR_SOFTNESS * c->gamma * c->mobility;
     const mabd_real force = c->c * c->gamma;
-    mabd_barrier_target t = {mu.pressure * c->weight, mu.friction * c->weight, second};
+    mabd_barrier_target t = {mu.pressure * c->weight, mu.friction * c->weight, second, scaled};
     if (mu.pressure > 0) t.pressure = larger(t.pressure, p->h * speed * c->gamma);
     if (!(mu.friction > 0)) return t;
     t.friction = larger(t.friction, c->c * speed * force);
@@ -76,16 +77,16 @@ static mabd_barrier_target contact_target(const mabd_interior_problem* p,
 }
 
 static mabd_barrier_target box_target(const mabd_barrier_box* b, means mu, bool second) {
-    mabd_barrier_target t = {0, mu.friction * b->most, second};
+    mabd_barrier_target t = {0, mu.friction * b->most, second, false};
     const mabd_real least = MABD_INTERIOR_SOFTNESS * b->mobility * b->most * b->most;
     if (mu.friction > 0) t.friction = larger(t.friction, least);
     return t;
 }
 
 // Responses of all contacts and boxes with targets.
-static void aim(const mabd_interior_problem* p, means mu, bool second) {
+static void aim(const mabd_interior_problem* p, means mu, bool second, bool scaled) {
     for (int32_t i = 0; i < p->contact_count; i++) {
-        const mabd_barrier_target t = contact_target(p, &p->contacts[i], mu, second);
+        const mabd_barrier_target t = contact_target(p, &p->contacts[i], mu, second, scaled);
         mabd_barrier_aim(&p->contacts[i], &t);
         mabd_barrier_respond(&p->contacts[i]);
     }
@@ -108,7 +109,7 @@ static mabd_real worst_product(const mabd_interior_problem* p, means end, mabd_r
     mabd_real worst = 0;
     for (int32_t i = 0; i < p->contact_count; i++) {
         const mabd_barrier_contact* c = &p->contacts[i];
-        const mabd_barrier_target t = contact_target(p, c, end, false);
+        const mabd_barrier_target t = contact_target(p, c, end, false, false);
         const mabd_real pressure = mabd_barrier_pressure_product(c, 0),
                         friction = mabd_barrier_friction_product(c, 0, t.friction);
         worst = larger(worst, product_error(pressure, t.pressure, 1));
@@ -155,7 +156,7 @@ static mabd_real cube_ratio(mabd_real a, mabd_real b) {
 static means affine_targets(const mabd_interior_problem* p, means mu, means end) {
     const means zero = {0, 0};
     mabd_real length;
-    aim(p, zero, false);
+    aim(p, zero, false, true);
     p->host.solve(p->host.self);
     (void)p->host.limit(p->host.self, &length);
     const mabd_real edge = boundary(p);
@@ -174,9 +175,9 @@ typedef struct progress {
     mabd_real slide;        // target of friction [m/s]
     mabd_real step, length; // the last one, and the displacement by its whole increments
     int32_t jams;
-    bool stayed;        // the last increments aimed at the products that there were
-    mabd_real residual; // before the last step
-    bool stalls;        // a whole step has not made the residual smaller
+    bool stayed;    // the last increments aimed at the products that there were
+    mabd_real best; // residual that was last less than half of the best before
+    int32_t since;  // iterations since then
 } progress;
 
 // Means of the products; that of pressures is not far ahead of friction.
@@ -194,30 +195,36 @@ static means part_of(means mu, mabd_real part, means end) {
     return target;
 }
 
+// True if products are near those of the end, or pressures are and friction is on its way from
+// there: increments then aim at the end.
+static bool is_near(const mabd_interior_problem* p, means end) {
+    const means mu = paced_products(p, end);
+    return mu.pressure < MABD_INTERIOR_NEAR_END * end.pressure &&
+           (end.friction < end.pressure || mu.friction < MABD_INTERIOR_NEAR_END * end.friction);
+}
+
 // Find increments; returns the step to take. Second order circles near the end, and elsewhere may
 // return to where it was: it is left out after whole steps without progress.
 static mabd_real find_increments(const mabd_interior_problem* p, means end, progress* at) {
-    const bool tighten = end.friction < end.pressure;
     const means mu = paced_products(p, end);
-    const bool near = mu.pressure < MABD_INTERIOR_NEAR_END * end.pressure &&
-                      (tighten || mu.friction < MABD_INTERIOR_NEAR_END * end.friction);
-    const bool second = !near && !at->stalls;
-    const means target = near         ? end
-                         : at->stalls ? part_of(mu, MABD_INTERIOR_STALL_PART, end)
-                                      : affine_targets(p, mu, end);
-    aim(p, target, second);
+    const bool near = is_near(p, end);
+    const bool stalls = at->since > MABD_INTERIOR_MAX_STALLS, second = !near && !stalls;
+    const means target = near     ? end
+                         : stalls ? part_of(mu, MABD_INTERIOR_STALL_PART, end)
+                                  : affine_targets(p, mu, end);
+    aim(p, target, second, !near);
     p->host.solve(p->host.self);
     const mabd_real step = choose_step(p, &at->length);
     const mabd_real part = at->stayed ? MABD_INTERIOR_STAY_PART : 1;
     at->stayed = false;
     if (!(step < MABD_INTERIOR_SHORT_STEP)) return step;
-    aim(p, part_of(mu, part, end), false);
+    aim(p, part_of(mu, part, end), false, !near);
     p->host.solve(p->host.self);
     const mabd_real other = choose_step(p, &at->length);
     at->stayed = other > step;
     if (at->stayed) return other;
     if (second) (void)affine_targets(p, mu, end);
-    aim(p, target, second);
+    aim(p, target, second, !near);
     p->host.solve(p->host.self);
     return choose_step(p, &at->length);
 }
@@ -255,12 +262,19 @@ static void unjam(const mabd_interior_problem* p, progress* at, mabd_interior_re
     at->jams = at->step < MABD_INTERIOR_JAM_STEP ? at->jams + 1 : 0;
     if (at->jams < MABD_INTERIOR_MAX_JAMS || out->restarts >= MABD_INTERIOR_MAX_RESTARTS) return;
     restart(p, out->restarts++);
-    at->jams = 0, at->length = (mabd_real)INFINITY, at->slide = p->tolerance;
+    at->jams = at->since = 0, at->length = at->best = (mabd_real)INFINITY;
+    at->slide = p->tolerance;
+}
+
+static void look_for_progress(progress* at, mabd_real residual) {
+    at->since++;
+    if (!(residual < at->best / 2)) return;
+    at->best = residual, at->since = 0;
 }
 
 mabd_interior_report mabd_interior_point(const mabd_interior_problem* p) {
     mabd_interior_report out = {0, 0, false, 0, MABD_OK};
-    progress at = {p->tolerance, 0, (mabd_real)INFINITY, 0, false, (mabd_real)INFINITY, false};
+    progress at = {p->tolerance, 0, (mabd_real)INFINITY, 0, false, (mabd_real)INFINITY, 0};
     const means zero = {0, 0};
     while (true) {
         const mabd_interior_error error = p->host.evaluate(p->host.self);
@@ -272,10 +286,10 @@ mabd_interior_report mabd_interior_point(const mabd_interior_problem* p) {
         if (out.converged || out.iterations >= p->max_iterations) return out;
         if (out.residual < MABD_INTERIOR_PRODUCT_ERROR && at.slide > MABD_INTERIOR_SLIDE_M_S) {
             at.slide = larger(at.slide * MABD_INTERIOR_TIGHTEN, MABD_INTERIOR_SLIDE_M_S);
+            at.best = (mabd_real)INFINITY;
         }
-        at.stalls = at.step > MABD_INTERIOR_STALL_STEP && out.residual > at.residual / 2;
-        at.residual = out.residual;
-        aim(p, zero, false);
+        look_for_progress(&at, out.residual);
+        aim(p, zero, false, !is_near(p, end_of(p, at.slide)));
         out.iterations++;
         out.status = p->host.factor(p->host.self);
         if (out.status != MABD_OK) return out;
