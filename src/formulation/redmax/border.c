@@ -298,7 +298,7 @@ void mabd_redmax_border_solve(const mabd_redmax_solve* s) {
         return;
     }
     memcpy(loops->pull + first, sim->step + first, (size_t)s->part->freedom_count * sizeof *y);
-    mabd_redmax_apply(s, loops->pull, loops->pull); // -H^-1 r
+    mabd_redmax_apply_defects(s, s->lifted, loops->pull, loops->pull); // -H^-1 r
     for (int32_t r = 0; r < w.n; r++) y[r] = r < rows ? loops->force[row + r] : 0;
     multiply(&w, y, rhs);
     for (int32_t r = 0; r < w.n; r++) {
@@ -311,7 +311,7 @@ void mabd_redmax_border_solve(const mabd_redmax_solve* s) {
         loops->step[row + r] = y[r];
     }
     for (int32_t r = 0; r < w.n; r++) pull(&w, r, y[r], sim->step);
-    mabd_redmax_apply(s, sim->step, sim->step);
+    mabd_redmax_apply_defects(s, s->lifted, sim->step, sim->step);
 }
 
 // Solve (H x - U y, L x + e y) = (x, c): x (freedoms), c (n) in and out.

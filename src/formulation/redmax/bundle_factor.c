@@ -345,6 +345,11 @@ void mabd_redmax_bundle_pass(const mabd_redmax_solve* s, mabd_redmax_weights w, 
     const size_t m = (size_t)link->count, o = (size_t)own->open, t = (size_t)own->ends;
     if (sim->lean[i].opens) clear_sums(&to);
     if (o == 0) return;
+    for (size_t j = 0; s->lifted && j < o; j++) {
+        const mabd_real *R = a.R + WIDTH * (t + j), *d = sim->defect + WIDTH * (size_t)i;
+        kept.defect[j] = 0;
+        for (int c = 0; c < mabd_redmax_width(s->part); c++) kept.defect[j] += R[c] * d[c];
+    }
     write_columns(s, own, is_mass(w), link, &a, kept.L);
     write_rows(s, own, is_mass(w), link, &a, kept.Z);
     for (size_t j = 0; j < o; j++) {

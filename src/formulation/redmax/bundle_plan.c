@@ -270,7 +270,7 @@ static size_t place_sums(planner* w, const mabd_redmax_part* part, hole* holes, 
 
 static size_t kept_size(const mabd_redmax_bundle* own, int32_t freedoms) {
     const size_t t = (size_t)own->ends, o = (size_t)own->open;
-    return t * (t + 6 + MABD_VARIATION + 2 * o) + 2 * o * (size_t)freedoms;
+    return t * (t + 6 + MABD_VARIATION + 2 * o) + o * (2 * (size_t)freedoms + 1);
 }
 
 // Largest workspace of a bundle: rows of those that end, or their matrix.

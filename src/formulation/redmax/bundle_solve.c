@@ -22,6 +22,7 @@
 #include "formulation/redmax/redmax_bundles.h"
 
 #include "dual/dense_lu.h"
+#include "formulation/redmax/redmax_lift.h"
 #include "formulation/redmax/redmax_loops.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@
 /// A solve.
 typedef struct sweep {
     const mabd_redmax_solve* s;
-    bool mass;
+    bool mass, defects;   // and links move by their defects (lift.c)
     mabd_real *m, *w, *y; // (borders of the part)
     mabd_real* vector;    // workspace
 } sweep;
@@ -46,7 +47,7 @@ typedef struct sweep {
 static sweep sweep_of(const mabd_redmax_solve* s, bool mass, mabd_real* y) {
     const mabd_redmax_bundles* b = &s->sim->bundles;
     sweep w;
-    w.s = s, w.mass = mass, w.y = y;
+    w.s = s, w.mass = mass, w.defects = false, w.y = y;
     w.m = b->m + s->part->border_first, w.w = b->w + s->part->border_first;
     w.vector = b->scratch + b->scratch_first[s->part - s->sim->parts];
     return w;
@@ -108,6 +109,10 @@ static void up(const sweep* w, const mabd_real* b, const mabd_real* c) {
         mabd_real* n = sim->up + MABD_VARIATION * (size_t)i;
         end_up(w, &v, c, n);
         mabd_spatial sum = mabd_sp_load(n);
+        if (w->defects) sum = mabd_sp_add(sum, mabd_sp_load(sim->lift + 6 * (size_t)i));
+        for (size_t j = 0; w->defects && j < v.o; j++) {
+            w->m[v.list[v.t + j]] += v.kept.defect[j];
+        }
         mabd_redmax_solve_pivots(w->s, link, b, sum, sim->u);
         for (int32_t k = 0; k < link->count; k++) {
             const mabd_real u = sim->u[link->first + k];
@@ -159,6 +164,7 @@ static void down(const sweep* w, mabd_real* dq) {
             dq[at] = sum;
         }
         mabd_redmax_vary(sim, i, n, dq, sim->x);
+        if (w->defects) mabd_redmax_add_defect(sim, i);
         end_down(w, &v, sim->x + MABD_VARIATION * (size_t)i);
     }
 }
@@ -239,10 +245,11 @@ static void pull_forces(const mabd_redmax_solve* s, const mabd_real* force, mabd
 }
 
 // Variations of all links by a step.
-static void vary_all(const mabd_redmax_solve* s, const mabd_real* dq) {
+static void vary_all(const mabd_redmax_solve* s, bool defects, const mabd_real* dq) {
     const int32_t first = s->part->link_first;
     for (int32_t i = first; i < first + s->part->link_count; i++) {
         mabd_redmax_vary(s->sim, i, mabd_redmax_width(s->part), dq, s->sim->x);
+        if (defects) mabd_redmax_add_defect(s->sim, i);
     }
 }
 
@@ -253,8 +260,10 @@ void mabd_redmax_bundle_solve(const mabd_redmax_solve* s, bool mass, mabd_real* 
     const size_t at = (size_t)s->part->border_first, n = (size_t)s->part->border_count;
     mabd_real *rest = sim->loops.rest + at, *y = sim->loops.y + at, *dq = sim->loops.pull;
     mabd_real* total = sim->bundles.total + at;
-    const sweep w = sweep_of(s, mass, y);
+    const bool defects = s->lifted && force;
+    sweep w = sweep_of(s, mass, y);
     mabd_real last = (mabd_real)INFINITY;
+    w.defects = defects;
     memcpy(rest, c, n * sizeof *c);
     clear_borders(s, mass, false, rest);
     mabd_redmax_clear_bars(s);
@@ -265,6 +274,7 @@ void mabd_redmax_bundle_solve(const mabd_redmax_solve* s, bool mass, mabd_real* 
     int solves = 0;
     for (;;) {
         run(&w, dq, rest, dq);
+        w.defects = false;
         for (size_t k = first; k < first + count; k++) x[k] += dq[k];
         for (size_t r = 0; r < n; r++) total[r] += y[r];
         const mabd_real terms = take_rows(s, mass, false, dq, rest);
@@ -278,7 +288,7 @@ void mabd_redmax_bundle_solve(const mabd_redmax_solve* s, bool mass, mabd_real* 
     }
     memcpy(c, total, n * sizeof *c);
     memcpy(y, total, n * sizeof *y);
-    vary_all(s, x);
+    vary_all(s, defects, x);
 }
 
 void mabd_redmax_bundle_subtract(const mabd_redmax_solve* s, bool mass, mabd_real* forces) {

@@ -37,6 +37,7 @@
 #include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_bundles.h"
 #include "formulation/redmax/redmax_contact.h"
+#include "formulation/redmax/redmax_lift.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/redmax_springs.h"
@@ -363,6 +364,10 @@ MABD_HOT mabd_status eliminate_all(const mabd_redmax_solve* s, int n, mabd_redma
         *at = i;
         add_local(s, i, N);
         if (bundled) MABD_TRY(mabd_redmax_bundle_close(s, w, i, N));
+        if (s->lifted) {
+            const mabd_real* d = sim->defect + MABD_VARIATION * (size_t)i;
+            mabd_sp_store(times_column(N, n, d), sim->lift + 6 * (size_t)i);
+        }
         MABD_TRY(eliminate(s, i, n, w, N));
         if (bundled) mabd_redmax_bundle_pass(s, w, i);
         if (link->parent < 0) continue;
@@ -416,6 +421,11 @@ void mabd_redmax_solve_pivots(const mabd_redmax_solve* s, const mabd_redmax_link
 }
 
 void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real* dq) {
+    mabd_redmax_apply_defects(s, false, b, dq);
+}
+
+void mabd_redmax_apply_defects(const mabd_redmax_solve* s, bool defects, const mabd_real* b,
+                               mabd_real* dq) {
     mabd_redmax_sim* sim = s->sim;
     if (mabd_redmax_is_lean(s)) {
         mabd_redmax_lean_apply(s, b, dq);
@@ -427,6 +437,7 @@ void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real
     for (int32_t i = end - 1; i >= first; i--) {
         const mabd_redmax_link* link = &sim->links[i];
         mabd_spatial sum = mabd_sp_load(sim->up + MABD_VARIATION * (size_t)i);
+        if (defects) sum = mabd_sp_add(sum, mabd_sp_load(sim->lift + 6 * (size_t)i));
         mabd_redmax_solve_pivots(s, link, b, sum, sim->u);
         if (link->parent < 0) continue;
         for (int32_t k = link->first; k < link->first + link->count; k++) {
@@ -445,6 +456,7 @@ void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real
             dq[k] = sim->u[k] - (link->parent < 0 ? 0 : dot(n, K, x_p));
         }
         mabd_redmax_vary(sim, i, n, dq, sim->x);
+        if (defects) mabd_redmax_add_defect(sim, i);
     }
 }
 

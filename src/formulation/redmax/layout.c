@@ -92,6 +92,8 @@ static void lay_out_factor(mabd_redmax_sim* sim, const mabd_redmax_counts* n, ma
     const size_t freedoms = (size_t)n->freedoms, links = (size_t)n->links;
     TAKE(up, MABD_VARIATION * links);
     TAKE(x, MABD_VARIATION * links);
+    TAKE(defect, MABD_VARIATION * links);
+    TAKE(lift, 6 * links);
     TAKE(G, freedoms);
     TAKE(B, MABD_VARIATION * freedoms);
     TAKE(K, MABD_VARIATION * freedoms);

@@ -85,7 +85,7 @@ const mabd_lean_table* mabd_lean_table_of(int32_t isa);
 
 /// True if the residual of a solve may take the sweeps of lean parts.
 MABD_FN bool mabd_redmax_may_sweep(const mabd_redmax_solve* s) {
-    return s->part->structure.lean && !s->part->poses && !s->part->pushed && !s->pull;
+    return s->part->structure.lean && !s->part->poses && !s->part->pushed && !s->pull && !s->lifted;
 }
 /// True if the factor of a solve, and what follows from it, take the sweeps of lean parts.
 MABD_FN bool mabd_redmax_is_lean(const mabd_redmax_solve* s) {

@@ -223,6 +223,11 @@ static void search(lanes_work* w, const bool* last) {
                 w->phi[l] = phi[l], done[l] = true;
                 continue;
             }
+            if (i == 0 && w->size[l] >= MABD_NEWTON_NOISE) { // lifted iterates are next (newton.c)
+                leave(w, l);
+                done[l] = true;
+                continue;
+            }
             w->s[l].report->line_searches++;
             alpha[l] /= 2, all = false;
         }

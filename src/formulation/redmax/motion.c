@@ -11,6 +11,7 @@
 #include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_contact.h"
+#include "formulation/redmax/redmax_lift.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/redmax_springs.h"
@@ -133,9 +134,14 @@ void mabd_redmax_place(const mabd_redmax_solve* s) {
         const mabd_redmax_link* link = &sim->links[i];
         const mabd_frame Q = primitive_frame(s, link);
         sim->E[i] = mabd_frame_product(&link->rest, &Q);
-        sim->world[i] = link->parent < 0
-                            ? sim->E[i]
-                            : mabd_frame_product(&sim->world[link->parent], &sim->E[i]);
+        const mabd_frame world = link->parent < 0
+                                     ? sim->E[i]
+                                     : mabd_frame_product(&sim->world[link->parent], &sim->E[i]);
+        if (s->lifted && s->part->poses) {
+            mabd_redmax_pose_defect(sim, i, &world);
+        } else {
+            sim->world[i] = world;
+        }
     }
 }
 
@@ -151,30 +157,41 @@ static mabd_spatial combine(const mabd_redmax_sim* sim, const mabd_redmax_link* 
     return sum;
 }
 
-static void move_link(mabd_redmax_sim* sim, int32_t i) {
+static void move_link(const mabd_redmax_solve* s, int32_t i) {
+    mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
     const bool root = link->parent < 0;
     write_columns(sim, link);
     sim->Sv[i] = combine(sim, link, sim->v);
     sim->XV[i] = root ? mabd_sp_zero() : mabd_frame_to_child(&sim->E[i], sim->V[link->parent]);
-    sim->V[i] = mabd_sp_add(sim->XV[i], sim->Sv[i]);
+    const mabd_spatial V = mabd_sp_add(sim->XV[i], sim->Sv[i]);
+    if (s->lifted) {
+        mabd_redmax_rate_defect(sim, i, V);
+    } else {
+        sim->V[i] = V;
+    }
 }
 
-static void accelerate_link(mabd_redmax_sim* sim, int32_t i) {
+static void accelerate_link(const mabd_redmax_solve* s, int32_t i) {
+    mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
     const mabd_spatial fall =
         mabd_sp(mabd_v3(0, 0, 0), mabd_v3_scale(-1, mabd_v3_load(sim->model->gravity)));
     sim->XA[i] = mabd_frame_to_child(&sim->E[i], link->parent < 0 ? fall : sim->A[link->parent]);
-    sim->A[i] = mabd_sp_add(sim->XA[i], combine(sim, link, sim->a));
-    sim->A[i] = mabd_sp_add(sim->A[i], mabd_sp_cross(sim->V[i], sim->Sv[i]));
+    mabd_spatial A = mabd_sp_add(sim->XA[i], combine(sim, link, sim->a));
+    A = mabd_sp_add(A, mabd_sp_cross(sim->V[i], sim->Sv[i]));
     if (link->kind == MABD_PRIMITIVE_BALL) { // S' v
         const mabd_vec3 v = mabd_v3_load(sim->v + link->first);
-        const mabd_mat3 rate = sim->balls[link->ball].rate;
-        sim->A[i].w = mabd_v3_add(sim->A[i].w, mabd_m3_mul(rate, v));
+        A.w = mabd_v3_add(A.w, mabd_m3_mul(sim->balls[link->ball].rate, v));
     }
     for (int k = 0; link->path >= 0 && k < link->count; k++) {
         const mabd_spatial rate = sim->paths[link->path].rate[k];
-        sim->A[i] = mabd_sp_axpy(sim->v[link->first + k], rate, sim->A[i]);
+        A = mabd_sp_axpy(sim->v[link->first + k], rate, A);
+    }
+    if (s->lifted) {
+        mabd_redmax_acceleration_defect(sim, i, A);
+    } else {
+        sim->A[i] = A;
     }
 }
 
@@ -218,7 +235,7 @@ static void write_residual(const mabd_redmax_solve* s, int32_t i) {
 void mabd_redmax_velocities(const mabd_redmax_solve* s) {
     mabd_redmax_place(s);
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
-        move_link(s->sim, i);
+        move_link(s, i);
     }
 }
 
@@ -228,8 +245,8 @@ void mabd_redmax_residual(const mabd_redmax_solve* s) {
     s->part->structure.swept = false;
     mabd_redmax_place(s);
     for (int32_t i = first; i < end; i++) {
-        move_link(sim, i);
-        accelerate_link(sim, i);
+        move_link(s, i);
+        accelerate_link(s, i);
         sim->F[i] = own_wrench(s, i);
     }
     if (s->part->row_count > 0) mabd_redmax_pull_rows(s);

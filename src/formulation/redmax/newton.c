@@ -15,22 +15,26 @@
 #include "formulation/redmax/redmax_sim.h"
 
 #include "base/clock.h"
+#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_lanes.h"
+#include "formulation/redmax/redmax_lift.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_pins.h"
 
 #include <math.h>
 #include <string.h>
 
-/// Increments below which an iteration that no longer declines has met round-off.
-#define NOISE ((mabd_real)1e-7)
 /// Changes of branches of laws, in multiples of the iterations that a solve may take.
 #define BRANCH_CHANGES_PER_ITERATION 4
 /// Turn of a ball by an impact, from where it would be without: within its chart [rad].
 #define IMPACT_TURN 3
 /// Relative change of accelerations that have converged.
 #define ACCELERATED ((mabd_real)1e-13)
+/// Deviation of a step from a linear one above which links are lifted.
+#define DEVIATION ((mabd_real)2e-3)
+/// Part of the merit at the start of a search that is left of it where lifted iterates converge.
+#define LIFTED ((mabd_real)1e-8)
 /// Largest error of a row of a loop at the end of an iteration [m], [rad].
 #define GAP_MAX ((mabd_real)1e-8)
 
@@ -107,7 +111,7 @@ static void set_weights(const mabd_redmax_solve* s) {
     if (s->part->row_count > 0) mabd_redmax_set_row_weights(s);
 }
 
-static mabd_real merit(const mabd_redmax_solve* s) {
+mabd_real mabd_redmax_merit(const mabd_redmax_solve* s) {
     const mabd_redmax_sim* sim = s->sim;
     mabd_real sum = 0;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
@@ -122,8 +126,7 @@ static mabd_real merit(const mabd_redmax_solve* s) {
     return sum;
 }
 
-// Largest increment, as an angle; *at: its link.
-static mabd_real step_size(const mabd_redmax_solve* s, int32_t* at) {
+mabd_real mabd_redmax_step_size(const mabd_redmax_solve* s, int32_t* at) {
     const mabd_redmax_sim* sim = s->sim;
     mabd_real most = 0;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
@@ -153,19 +156,79 @@ static void keep(const mabd_redmax_solve* s) {
            (size_t)s->part->row_count * sizeof *sim->q);
 }
 
-// Move by the step, shortened until the merit declines; false if it does not.
-static bool search(const mabd_redmax_solve* s, mabd_real alpha, mabd_real* phi) {
-    keep(s);
-    for (int i = 0; i <= MABD_NEWTON_SEARCH_MAX; i++, alpha /= 2) {
-        move(s, alpha);
-        const mabd_real now = merit(s);
-        if (now <= *phi * (1 - MABD_NEWTON_DECLINE * alpha)) {
+// Go back to the start of a search.
+static void go_back(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    const size_t first = (size_t)s->part->freedom_first, row = (size_t)s->part->row_first;
+    memcpy(sim->q + first, sim->trial + first, (size_t)s->part->freedom_count * sizeof *sim->q);
+    memcpy(sim->loops.force + row, sim->loops.trial + row,
+           (size_t)s->part->row_count * sizeof *sim->q);
+}
+
+// True if the step from the start of a search, which is too long, may be taken by lifted iterates:
+// they know no branches of laws and no bounds of pins.
+static bool may_lift(const mabd_redmax_solve* s) {
+    return s->part->law_count == 0 && !s->loads;
+}
+
+// Solve the stage by lifted iterates from the start of a search, whose merit is *phi; false if that
+// fails: then the step is there again.
+static bool lift(const mabd_redmax_solve* s, mabd_real* phi) {
+    go_back(s);
+    if (mabd_redmax_solve_lifted(s, !mabd_redmax_may_sweep(s))) {
+        evaluate(s);
+        const mabd_real now = mabd_redmax_merit(s);
+        if (now <= LIFTED * *phi) {
             *phi = now;
             return true;
         }
-        s->report->line_searches++;
     }
+    go_back(s);
+    evaluate(s);
+    find_step(s); // as before
     return false;
+}
+
+// True if the step is repeated in parts where this one fails.
+static bool may_divide(const mabd_redmax_solve* s) {
+    const mabd_sim_def* def = &s->sim->def;
+    const mabd_real least = def->h / (mabd_real)((int32_t)1 << def->max_halvings);
+    return s->h > least && !s->part->pushed;
+}
+
+/// End of a search.
+typedef enum search_end { SEARCH_FAILED, SEARCH_MOVED, SEARCH_SOLVED } search_end;
+
+// True if the merit declines by the part alpha of the step; it becomes *phi.
+static bool declines(const mabd_redmax_solve* s, mabd_real alpha, mabd_real* phi) {
+    move(s, alpha);
+    const mabd_real now = mabd_redmax_merit(s);
+    if (!(now <= *phi * (1 - MABD_NEWTON_DECLINE * alpha))) return false;
+    *phi = now;
+    return true;
+}
+
+// Move by the step, shortened until the merit declines. *lifts: lifted iterates are yet to be tried
+// in this stage; they are where the first move does not decline, or bends.
+static search_end search(const mabd_redmax_solve* s, mabd_real alpha, mabd_real* phi, bool* lifts) {
+    const bool predicts = *lifts && !mabd_redmax_may_sweep(s);
+    const mabd_real start = *phi;
+    keep(s);
+    if (predicts) mabd_redmax_predict(s, alpha);
+    bool down = declines(s, alpha, phi);
+    if (*lifts && (!down || (predicts && mabd_redmax_deviation(s, alpha) > DEVIATION))) {
+        *lifts = false, *phi = start;
+        if (lift(s, phi)) return SEARCH_SOLVED;
+        if (may_divide(s)) return SEARCH_FAILED;
+        down = declines(s, alpha, phi);
+    }
+    for (int i = 0; !down && i < MABD_NEWTON_SEARCH_MAX; i++) {
+        s->report->line_searches++;
+        alpha /= 2;
+        down = declines(s, alpha, phi);
+    }
+    if (!down) s->report->line_searches++;
+    return down ? SEARCH_MOVED : SEARCH_FAILED;
 }
 
 // A ball must not leave its chart: a turn by more than half pi in a step.
@@ -211,15 +274,15 @@ mabd_status mabd_redmax_newton(const mabd_redmax_solve* s) {
     const mabd_real goal = s->sim->def.redmax.newton_tolerance;
     int32_t link = s->part->link_first;
     mabd_real phi = 0;
-    bool starts = true;
+    bool starts = true, lifts = may_lift(s);
     if (mabd_redmax_take_lane(s)) return check_balls(s);
     mabd_redmax_start_axes(s);
     evaluate(s);
     for (int32_t i = 0; i < s->sim->def.max_iterations; i++) {
         MABD_TRY(find_step(s));
-        const mabd_real size = step_size(s, &link);
+        const mabd_real size = mabd_redmax_step_size(s, &link);
         if (starts) set_weights(s);
-        if (starts || s->part->law_count > 0) phi = merit(s); // branches change it
+        if (starts || s->part->law_count > 0) phi = mabd_redmax_merit(s); // branches change it
         starts = false;
         if (!isfinite(size) || !isfinite(phi)) {
             return fail(s, MABD_ERR_DIVERGED, link, "the motion is not finite at");
@@ -230,9 +293,16 @@ mabd_status mabd_redmax_newton(const mabd_redmax_solve* s) {
             if (!starts) return check_end(s);
             continue;
         }
-        if (search(s, size > MABD_NEWTON_STEP_LIMIT ? MABD_NEWTON_STEP_LIMIT / size : 1, &phi))
+        const mabd_real alpha = size > MABD_NEWTON_STEP_LIMIT ? MABD_NEWTON_STEP_LIMIT / size : 1;
+        lifts &= size >= MABD_NEWTON_NOISE;
+        const search_end end = search(s, alpha, &phi, &lifts);
+        if (end == SEARCH_MOVED) continue;
+        if (end == SEARCH_SOLVED && (s->by_rate || !opens_left_out(s))) return check_end(s);
+        if (end == SEARCH_SOLVED) {
+            starts = mabd_redmax_take_rows_back(s);
             continue;
-        if (!(size < NOISE)) {
+        }
+        if (!(size < MABD_NEWTON_NOISE)) {
             return fail(s, MABD_ERR_DIVERGED, link, "Newton's method does not converge at");
         }
         s->report->converged = false;
@@ -247,7 +317,7 @@ mabd_status mabd_redmax_newton_once(const mabd_redmax_solve* s) {
     mabd_redmax_start_axes(s);
     evaluate(s);
     MABD_TRY(find_step(s));
-    if (!isfinite(step_size(s, &link))) {
+    if (!isfinite(mabd_redmax_step_size(s, &link))) {
         return fail(s, MABD_ERR_DIVERGED, link, "the motion is not finite at");
     }
     move_fully(s);
@@ -353,9 +423,9 @@ mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* own) {
     for (int32_t i = 0; i < s.sim->def.max_iterations && size > ACCELERATED; i++) {
         const mabd_real last = size;
         MABD_TRY(improve(&s, &size));
-        if (size < NOISE && !(size < last)) break;
+        if (size < MABD_NEWTON_NOISE && !(size < last)) break;
     }
-    s.report->converged &= size < NOISE;
+    s.report->converged &= size < MABD_NEWTON_NOISE;
     mabd_redmax_residual(&s);
     return MABD_OK;
 }

@@ -17,6 +17,7 @@ typedef struct mabd_redmax_kept {
     mabd_real* behind; // (t x o) Q of those that go on by those that end, transposed
     mabd_real* L;      // (o x m) dq by those that go on
     mabd_real* Z;      // (o x m) rows that go on by dq
+    mabd_real* defect; // (o) rows that go on by the defect of the link (lift.c)
 } mabd_redmax_kept;
 
 /// True if the borders of a part are eliminated along the tree.
@@ -43,6 +44,7 @@ MABD_FN mabd_redmax_kept mabd_redmax_kept_of(const mabd_redmax_sim* sim,
     out.behind = out.ahead + t * o;
     out.L = out.behind + t * o;
     out.Z = out.L + o * m;
+    out.defect = out.Z + o * m;
     return out;
 }
 

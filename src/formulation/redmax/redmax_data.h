@@ -199,7 +199,8 @@ typedef struct mabd_redmax_part {
     bool divided;          // the last step was taken in parts
     bool impact;           // and ended with impulses
     mabd_real stopped;     // work that stops took by these [J]
-    bool rough;            // the law of an axis changed its branch in it, or is where two meet
+    bool rough;            // the law of an axis changed its branch in it, or is where two meet, or
+                           // bdf2 failed
     mabd_real peak_after;
     int32_t corrections;       // of the poses that end the last step or part of one (closing.c)
     mabd_real last_correction; // largest change of a coordinate by the last of them [m], [rad]
@@ -254,6 +255,7 @@ typedef struct mabd_redmax_solve {
     bool loads;     // bounds of smooth pins vary with wrenches: sim->left (pins.c)
     bool still;     // without springs between points
     bool rates_at_once; // in pull-backs: rows that are rates go to their links together (loops.c)
+    bool lifted;        // poses, velocities and accelerations of links are iterates (lift.c)
     bool ranks;         // a factor leaves out the rows that follow from others (redundancy.c)
     bool rows_known;    // loops.left_out is that of the step
     bool rests;         // scripted bodies at cut joints have no velocity
@@ -324,9 +326,11 @@ typedef struct mabd_redmax_sim {
     // links: frames, motion, wrench, vectors of a solve
     mabd_frame *E, *world;
     mabd_spatial *V, *A, *F, *XV, *XA, *Sv;
-    mabd_real* N;  // (slots) blocks of links, in lean.h
-    mabd_real* up; // (links x 18)
-    mabd_real* x;  // (links x 18)
+    mabd_real* N;      // (slots) blocks of links, in lean.h
+    mabd_real* up;     // (links x 18)
+    mabd_real* x;      // (links x 18)
+    mabd_real* defect; // (links x 18) of lifted iterates
+    mabd_real* lift;   // (links x 6) N times the defect
     // freedoms: columns
     mabd_spatial *S, *G;
     mabd_spatial* left; // by which wrenches enter r, with the loads of pins

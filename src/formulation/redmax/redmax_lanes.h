@@ -14,6 +14,8 @@
 /// Newton's method (newton.c): largest step [rad], shortenings of a step, the least decline of the
 /// merit.
 #define MABD_NEWTON_STEP_LIMIT ((mabd_real)0.5)
+/// Increments below which an iteration that no longer declines has met round-off.
+#define MABD_NEWTON_NOISE      ((mabd_real)1e-7)
 #define MABD_NEWTON_SEARCH_MAX 8
 #define MABD_NEWTON_DECLINE    ((mabd_real)1e-4)
 

@@ -12,7 +12,7 @@ MABD_FN mabd_redmax_border* mabd_redmax_borders(const mabd_redmax_solve* s) {
 
 /// Corrections of a pose by mabd_redmax_close_loops, at most; convergence is quadratic, from errors
 /// of the step.
-#define MABD_REDMAX_CORRECTIONS 8
+#define MABD_REDMAX_CORRECTIONS 24
 
 /// Borders of a part in a solve: projections have none of springs.
 MABD_FN int32_t mabd_redmax_border_size(const mabd_redmax_solve* s) {

@@ -88,6 +88,9 @@ mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w
 /// held axes are dq = b, or dtheta = b of a ball, whose other rows are those of forces on theta:
 /// mabd_redmax_axes_rows writes a residual of these rows (factor.c).
 void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real* x);
+/// mabd_redmax_apply, in which links move by their defects besides, if `defects` (factor.c).
+void mabd_redmax_apply_defects(const mabd_redmax_solve* s, bool defects, const mabd_real* b,
+                               mabd_real* x);
 /// Solve H' z = y. z may be y. The first six of sim->x of a link are then minus the twist that z
 /// gives it, held axes left out (factor.c).
 void mabd_redmax_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y, mabd_real* z);

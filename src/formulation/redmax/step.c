@@ -459,6 +459,20 @@ mabd_integrator mabd_redmax_step_method(const mabd_redmax_sim* sim, const mabd_r
     return method_of(sim, part, part->has_history && !restart);
 }
 
+static bool has_failed(const mabd_redmax_report* report) {
+    return report->status == MABD_ERR_SINGULAR || report->status == MABD_ERR_DIVERGED;
+}
+
+// Take a step again that bdf2 cannot, by the method that starts it: its stages are 0.29 of the step
+// instead of 0.67, so it needs no parts where bodies that are pushed together buckle.
+static void start_anew(mabd_redmax_solve* s, mabd_real time) {
+    s->report->retries++, s->report->chart_switches = 0;
+    s->part->peak_after = s->part->peak;
+    s->part->taken = one_step_method(MABD_INTEGRATOR_BDF2);
+    s->report->status = advance_once(s, s->part->taken, time);
+    s->part->rough = true; // small changes may let bdf2 pass
+}
+
 void mabd_redmax_step_part(mabd_redmax_sim* sim, int32_t index) {
     mabd_redmax_part* part = &sim->parts[index];
     mabd_redmax_solve s = mabd_redmax_begin_step(sim, index);
@@ -475,7 +489,9 @@ void mabd_redmax_step_part(mabd_redmax_sim* sim, int32_t index) {
     part->stopped = 0;
     part->taken = method, part->divided = part->impact = part->rough = false;
     report->status = advance_once(&s, method, time);
-    const bool failed = report->status == MABD_ERR_SINGULAR || report->status == MABD_ERR_DIVERGED;
+    const bool diverged = has_failed(report) && report->guarded == 0; // not for its energy
+    if (diverged && method == MABD_INTEGRATOR_BDF2 && part->law_count == 0) start_anew(&s, time);
+    const bool failed = has_failed(report);
     const bool divides = own == MABD_INTEGRATOR_RK45; // the step itself
     const bool halve = failed && !divides && !report->unstable;
     part->history_after = true;
