@@ -99,8 +99,8 @@ Test(impulse_joints, a_grid_of_ball_joints_never_gains_energy) {
 }
 
 // Servos of an arm, springs and dampers of 400 N m/rad in a chain of seven: the arm stays within 3
-// cm of that of redmax, whose error is less than a tenth of it. If the rows of joints with servos do
-// not give way, it is lost after 0.67 s.
+// cm of that of redmax, whose error is less than a tenth of it. If the rows of joints with servos
+// do not give way, it is lost after 0.67 s.
 Test(impulse_joints, a_chain_of_servos_follows_its_targets) {
     mabd_model* model = scene_model(MABD_SOURCE_DIR "/scenes/arm.json", 0, NULL);
     const int32_t n = mabd_model_body_count(model);
