@@ -141,7 +141,8 @@ static mabd_status advance(mabd_impulse_sim* sim, mabd_real time, mabd_error* er
     const mabd_impulse_def* def = &sim->def.impulse;
     const int32_t parts = mabd_impulse_substeps(sim);
     const int64_t number = llround((double)(time / sim->def.h)); // of the step
-    const bool even = (def->sweeps + def->relaxations) % 2 == 0;
+    const bool alone = (def->sweeps == 1 || def->relaxations == 1) &&
+                       (def->sweeps + def->relaxations) % 2 == 0; // one kind goes one way
     char label[160];
     sim->h = sim->def.h / (mabd_real)parts;
     sim->soft = mabd_impulse_soft_row(def, def->joint_hertz, MABD_IMPULSE_JOINT_DAMPING, sim->h);
@@ -151,7 +152,7 @@ static mabd_status advance(mabd_impulse_sim* sim, mabd_real time, mabd_error* er
     MABD_TRY(find_contacts(sim, time, error));
     for (int32_t k = 0; k < parts; k++) {
         sim->from = time + (mabd_real)k * sim->h;
-        sim->turned = even && (number * parts + k) % 2 == 1;
+        sim->turned = alone && (number * parts + k) % 2 == 1;
         MABD_TRY(do_substep(sim, k == parts - 1, error));
     }
     const int32_t lost = find_lost_body(sim);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sweeps over all rows, one after the other: the blocks of joints in lanes, or all at once, and the
 // rows of axes; every second sweep goes backwards. ([SI] leaves order and accumulation open.)
-// With one sweep and one relaxation each kind would go the same way for ever: then joints begin
-// every second substep backwards, without which a grid of 100 x 100 ball joints at 1/60 s explodes
-// at step 83. Contacts keep their way, with which sliding has no preferred direction.
+// With one sweep and one relaxation each kind would go the same way for ever: then every second
+// substep begins backwards, without which a grid of 100 x 100 ball joints at 1/60 s explodes at
+// step 83, and a stack of ten boxes on a ground that comes last in the scene gains energy and
+// falls.
 // Impulses are accumulated and the sums are held to their bounds; a step begins with those of the
 // last one.
 
@@ -70,13 +71,13 @@ static void sweep_blocks(mabd_impulse_sim* sim, bool relax, bool back) {
 }
 
 void mabd_impulse_sweep(mabd_impulse_sim* sim, bool relax) {
-    const bool odd = sim->sweep++ % 2 == 1, back = odd != sim->turned;
+    const bool back = (sim->sweep++ % 2 == 1) != sim->turned;
     sim->change = sim->largest = 0;
     if (sim->blocks) sweep_blocks(sim, relax, back);
     for (int32_t i = 0; i < sim->axis_count; i++) {
         const int32_t k = back ? sim->axis_count - 1 - i : i;
         sweep_axis(sim, &sim->axes[k], &sim->axis_impulse[k]);
     }
-    if (sim->contacts) mabd_impulse_sweep_contacts(sim, odd);
+    if (sim->contacts) mabd_impulse_sweep_contacts(sim, back);
     if (sim->direct) mabd_impulse_direct_solve(sim, relax);
 }
