@@ -231,13 +231,6 @@ mabd_status mabd_redmax_gradient_step(void* self, const mabd_allocator* allocato
     mabd_redmax_sim* sim = self;
     joint_step w = {.model = sim->model, .allocator = *allocator};
     mabd_real* x = NULL;
-    for (int32_t i = 0; i < sim->loops.cut_count; i++) {
-        if (!sim->loops.cuts[i].weld) continue;
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'redmax': the linearisation of a step in joint states with "
-                         "laws on all joints of a loop has coordinates of a joint that is in no "
-                         "joint state");
-    }
     mabd_status status = fill(&w, sim, &x, error);
     if (status == MABD_OK) status = run(&w, dnext_dstate, dnext_dcontrol, x, error);
     mabd_redmax_gradient_close(w.g, allocator);

@@ -227,6 +227,13 @@ mabd_status mabd_redmax_start_back(mabd_redmax_gradient* g, mabd_error* error);
 /// Go forward over them: start (parameters x bodies x 12) -> changes of state 0 (tangent_start.c).
 mabd_status mabd_redmax_start_forward(mabd_redmax_gradient* g, const mabd_real* start,
                                       mabd_error* error);
+/// Compute the changes g->xi of the poses and g->eta of the velocities of links of a part by those
+/// of a state and of frames, after mabd_redmax_place_now (tangent_output.c).
+void mabd_redmax_link_changes(const mabd_redmax_gradient* g, const mabd_redmax_part* part,
+                              mabd_redmax_tangent t);
+/// Let the coordinates of joints where a body is cut follow the changes `now` of all others, in all
+/// directions (tangent_welds.c).
+void mabd_redmax_follow_welds(mabd_redmax_gradient* g, const mabd_redmax_part* part);
 /// Add the bars of outputs to those of the state in the simulation (tangent_output.c).
 void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bars);
 /// Write the change of the user's states (bodies x 12) by a parameter (tangent_output.c).

@@ -32,8 +32,8 @@ static void clear_links(const mabd_redmax_gradient* g, const mabd_redmax_part* p
     memset(g->joint_xi + first, 0, bytes);
 }
 
-static void links_forward(const mabd_redmax_gradient* g, const mabd_redmax_part* part,
-                          mabd_redmax_tangent t) {
+void mabd_redmax_link_changes(const mabd_redmax_gradient* g, const mabd_redmax_part* part,
+                              mabd_redmax_tangent t) {
     const mabd_redmax_sim* sim = g->sim;
     for (int32_t i = part->link_first; i < last_link(part); i++) {
         const mabd_redmax_link* link = &sim->links[i];
@@ -170,7 +170,7 @@ void mabd_redmax_write_output(mabd_redmax_gradient* g, int32_t parameter, mabd_r
     }
     for (int32_t p = 0; p < sim->part_count; p++) {
         const mabd_redmax_part* part = &sim->parts[p];
-        links_forward(g, part, g->directions[parameter].now);
+        mabd_redmax_link_changes(g, part, g->directions[parameter].now);
         for (int32_t i = part->link_first; i < last_link(part); i++) {
             if (sim->links[i].body < 0) continue;
             pass_body(g, i, false, states + 12 * (size_t)sim->links[i].body);

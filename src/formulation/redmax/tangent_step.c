@@ -310,7 +310,10 @@ static mabd_status fresh_part(mabd_redmax_pass* r, int32_t index) {
 static mabd_status close_part(mabd_redmax_pass* r, int32_t index) {
     r->part = &r->g->sim->parts[index];
     r->s = solve_of(r);
-    return r->part->row_count > 0 ? mabd_redmax_close_changes(r) : MABD_OK;
+    if (r->part->row_count == 0) return MABD_OK;
+    mabd_redmax_follow_welds(r->g, r->part);
+    r->g->sim->placed = false;
+    return mabd_redmax_close_changes(r);
 }
 
 mabd_status mabd_redmax_pass_fresh_step(mabd_redmax_gradient* g, mabd_error* error) {
