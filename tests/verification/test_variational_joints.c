@@ -145,6 +145,35 @@ Test(variational_joints, every_free_axis_follows_a_rigid_servo) {
     }
 }
 
+// One rotation of a ball follows a rigid servo, dampers act on the relative angular velocity about
+// both other axes: the servo is met, and the rest of the energy balance is of second order.
+Test(variational_joints, a_ball_takes_a_rigid_servo_beside_dampers) {
+    mabd_axis_def servo = {0}, damper = {0};
+    servo.servo = signal_sine(0, 0.3, 0.8, 0), servo.servo_rigid = true, damper.damping = 0.4;
+    const mabd_axis_def* const axes[MABD_AXIS_COUNT] = {NULL, NULL, NULL, &servo, &damper, &damper};
+    double rest[3], worst = 0;
+    for (int k = 0; k < 3; k++) {
+        const block_def block = {.sides = {0.3, 0.2, 0.1}, .place = {0.1, -0.2, 0.05}};
+        const double h = ldexp(0.005, -k);
+        mabd_scene* scene = rig_scene(-G);
+        joint_add(scene, MABD_JOINT_BALL, MABD_WORLD, block_add(scene, &block), axes);
+        mabd_model* model = rig_model(scene);
+        const mabd_sim_def def = variational_def(h);
+        mabd_sim* sim = rig_sim(model, &def);
+        for (int i = 0; i < 200 << k; i++) {
+            rig_step(sim);
+            const double target = 0.3 * sin(2 * acos(-1) * 0.8 * (i + 1) * h);
+            worst = fmax(worst, fabs(joint_coordinate(sim, 0, MABD_AXIS_RX) - target));
+        }
+        const mabd_energy_balance b = mabd_sim_get_energy_balance(sim);
+        rest[k] = fabs(b.integrator);
+        cr_expect(b.drives != 0 && b.dampers > 1);
+        rig_destroy(sim, model);
+    }
+    cr_expect(lt(dbl, worst, 1e-9));
+    cr_expect(gt(dbl, rig_order("rest of the balance", 0.005, 3, rest), 1.8));
+}
+
 // ---- springs and drag --------------------------------------------------------------------------
 
 // Two balls of 1 and 3 kg on a damped spring, pulled apart by 0.2 m: the distance obeys

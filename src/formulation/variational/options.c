@@ -21,7 +21,8 @@ void mabd_variational_resolve(mabd_sim_def* def) {
     if (def->max_iterations == 0) def->max_iterations = MAX_ITERATIONS;
 }
 
-// Dampers and armature on three free rotations take the rows of their axes.
+// Dampers and armature on three free rotations take the rows of their axes, which rigid servos and
+// rates without limit need for themselves.
 static mabd_status check_turns(const mabd_model* model, mabd_error* error) {
     for (int32_t i = 0; i < model->joint_count; i++) {
         const mabd_row_set* set = &model->row_sets[model->joints[i].row_set];
@@ -29,14 +30,17 @@ static mabd_status check_turns(const mabd_model* model, mabd_error* error) {
         bool taken = false;
         for (int32_t r = 0; r < set->control_count; r++) {
             const mabd_control* c = &set->control[r];
-            taken |= mabd_variational_is_damped_turn(set, r) &&
-                     (mabd_variational_is_held(c) || mabd_variational_is_paced(c));
+            const bool holds = mabd_variational_is_held(c) || mabd_variational_is_paced(c);
+            const bool turns = set->damped && set->control_row[r].kind == MABD_ROW_VECTOR;
+            taken |= turns && holds && (c->damping > 0 || c->armature > 0);
         }
         if (!taken) continue;
-        return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, i, 0,
-                            "formulation 'variational' has no dampers and armature on three free "
-                            "rotations with rigid servos or rates of unlimited force, as at %s",
-                            mabd_model_joint_label(model, i, label, sizeof label));
+        return mabd_fail_at(
+            error, MABD_ERR_UNAVAILABLE, -1, i, 0,
+            "formulation 'variational' has no dampers and armature on a rotation of "
+            "three free ones that a rigid servo or a rate of unlimited force "
+            "holds, as at %s",
+            mabd_model_joint_label(model, i, label, sizeof label));
     }
     return MABD_OK;
 }

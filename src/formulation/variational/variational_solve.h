@@ -39,9 +39,12 @@ bool mabd_variational_is_reversed(const mabd_variational_solve* s, int32_t* join
 /// Turn a Jacobian at the end of a body into one by V: E't.
 mabd_rigid_wrench mabd_variational_by_velocity(const mabd_variational_sim* sim, int32_t body,
                                                mabd_rigid_wrench w);
-/// True if a control acts on a rate of a rotation vector: dampers or armature on three rotations.
+/// True if a control acts on a rate of a rotation vector: dampers or armature on three rotations,
+/// but where a rigid servo or a rate holds the coordinate.
 MABD_FN bool mabd_variational_is_damped_turn(const mabd_row_set* set, int32_t control) {
-    return set->damped && set->control_row[control].kind == MABD_ROW_VECTOR;
+    const mabd_control* c = &set->control[control];
+    return set->damped && set->control_row[control].kind == MABD_ROW_VECTOR &&
+           !mabd_variational_is_held(c) && !mabd_variational_is_paced(c);
 }
 /// Row of relative angular velocity about axis k of the joint frame on b.
 mabd_rigid_row mabd_variational_turn_row(const mabd_joint_view* view, int k);

@@ -93,7 +93,7 @@ static void book_joint(mabd_variational_sim* sim, const mabd_rigid_step* step, i
         const mabd_real row = mean_of(sim, first + set->rigid_count + r);
         const mabd_real spring = sim->mean_force[m->joints[joint].coordinate + r];
         const bool turn = mabd_variational_is_damped_turn(set, r); // its damper is booked as such
-        own.through[r] = (row + spring) * (x1[0] - x0[0]);
+        own.through[r] = (turn ? spring : row + spring) * (x1[0] - x0[0]);
         force[set->rigid_count + r] = turn ? spring : row + spring;
     }
     if (works) mabd_rigid_book_joint(step, &own, &sim->books.work);
