@@ -274,7 +274,7 @@ static int sweeps_needed(bool warm) {
     const size_t size = mabd_impulse_state_size(sim);
     void* state = malloc(size);
     mabd_impulse_save(sim, state);
-    for (; sweeps < 2000; sweeps++) {
+    for (; sweeps < 60; sweeps++) {
         rig_check(mabd_impulse_restore(sim, state, size, 1), &error, "restore");
         if (!warm) sim->contacts->kept.count = 0;
         sim->def.impulse.sweeps = sweeps;
@@ -289,7 +289,7 @@ static int sweeps_needed(bool warm) {
 
 Test(impulse_contacts, warm_starts_take_a_tenth_of_the_sweeps) {
     const int warm = sweeps_needed(true), cold = sweeps_needed(false);
-    printf("sweeps to 1e-6: warm %d, cold %d\n", warm, cold);
+    printf("sweeps to 1e-6: warm %d, cold %d, at most 60 tried\n", warm, cold);
     cr_expect(le(int, 10 * warm, cold));
 }
 

@@ -12,6 +12,9 @@ void mabd_impulse_resolve(mabd_sim_def* def);
 /// Refuse what the formulation cannot simulate: entry check of the table (options.c).
 mabd_status mabd_impulse_check(const mabd_model* model, const mabd_sim_def* def, mabd_error* error);
 
+/// Warn of frequencies of soft rows that substeps cut to less than half (options.c).
+void mabd_impulse_warn_hertz(mabd_impulse_sim* sim);
+
 /// Sort the joints into the order of the sweeps and lay out all arrays (layout.c). sim->model, def
 /// and allocator are set, the rest is zero. MABD_ERR_MEMORY: call mabd_impulse_release.
 mabd_status mabd_impulse_prepare(mabd_impulse_sim* sim);

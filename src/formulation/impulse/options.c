@@ -74,3 +74,19 @@ mabd_status mabd_impulse_check(const mabd_model* model, const mabd_sim_def* def,
                      "formulation 'impulse' uses dual with joints 'direct' only, and then auto or "
                      "direct: it must stay auto");
 }
+
+static void warn_hertz(mabd_impulse_sim* sim, const char* name, mabd_real hertz, mabd_real h) {
+    const mabd_real most = MABD_IMPULSE_HERTZ_MAX / h;
+    if (!(hertz > 2 * most)) return;
+    mabd_warn(&sim->warnings, -1, -1, 0,
+              "impulse.%s of %g 1/s is taken as %g 1/s at substeps of %g s", name, (double)hertz,
+              (double)most, (double)h);
+}
+
+void mabd_impulse_warn_hertz(mabd_impulse_sim* sim) {
+    const mabd_impulse_def* def = &sim->def.impulse;
+    if (def->substeps == 0 || def->correction != MABD_CORRECTION_SOFT) return;
+    const mabd_real h = sim->def.h / (mabd_real)def->substeps;
+    warn_hertz(sim, "joint_hertz", def->joint_hertz, h);
+    warn_hertz(sim, "contact_hertz", def->contact_hertz, h);
+}

@@ -24,6 +24,7 @@ static mabd_status prepare(void* self, const mabd_rigid_given* given) {
     sim->start = given->start;
     sim->def = *given->def;
     sim->allocator = sim->warnings.allocator = *given->allocator;
+    mabd_impulse_warn_hertz(sim);
     return mabd_impulse_prepare(sim);
 }
 

@@ -169,3 +169,30 @@ Test(impulse_rows, blocks_are_inverses_of_the_mobility) {
         mabd_model_destroy(model);
     }
 }
+
+// A fixed joint whose body b has turned by an angle: the rows of its rotation are 2 sin(angle/2),
+// which rises up to half a turn. Cross rows are sin(angle) and lose the direction at a right angle;
+// differences of Euler angles [SI eq. 57] are singular there.
+Test(impulse_rows, of_locked_rotations_rise_beyond_a_right_angle) {
+    mabd_model* model = pair_model(MABD_JOINT_FIXED);
+    mabd_impulse_sim* sim = impulse_inside(model, impulse_def(0.01, 1, 1, 0));
+    const mabd_mat3 from = sim->poses[1].R;
+    for (int axis = 0; axis < 3; axis++) {
+        double last = 0;
+        for (double angle = 0.1; angle < 3.1; angle += 0.1) {
+            mabd_real C[MABD_IMPULSE_MAX_ROWS];
+            mabd_impulse_row J[MABD_IMPULSE_MAX_ROWS];
+            const mabd_vec3 n = mabd_v3(axis == 0, axis == 1, axis == 2);
+            const mabd_quat turn = mabd_q_axis_angle(n, (mabd_real)angle);
+            sim->poses[1].R = mabd_m3_product(mabd_q_matrix(turn), from);
+            mabd_impulse_joint_rows(sim, &sim->joints[0], C, J);
+            const double size = mabd_v3_norm(mabd_v3_load(C + 3));
+            cr_expect(lt(dbl, fabs(size - 2 * sin(angle / 2)), 1e-12), "%g: %g", angle, size);
+            cr_expect(gt(dbl, size, last));
+            cr_expect(lt(dbl, fabs(C[3 + axis] - size), 1e-12)); // along the axis, in the world
+            last = size;
+        }
+    }
+    impulse_inside_destroy(sim);
+    mabd_model_destroy(model);
+}
