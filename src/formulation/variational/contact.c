@@ -240,18 +240,20 @@ static mabd_real take_end(mabd_variational_sim* sim) {
     return most;
 }
 
-static bool overlaps(const mabd_variational_contacts* c, const mabd_collide_motion* motion,
-                     int64_t i, mabd_real depth, mabd_collide_pair* pair) {
+static mabd_real overlap_of(const mabd_variational_contacts* c, const mabd_collide_motion* motion,
+                            int64_t i, mabd_collide_pair* pair) {
     mabd_collide_point points[MABD_CONTACT_MAX_POINTS];
     const int32_t count = mabd_collide_find_points(c->geometry, motion, i, pair, points);
-    bool deep = false;
-    for (int32_t k = 0; k < count; k++) deep |= -points[k].distance > depth;
-    return deep;
+    mabd_real deepest = 0;
+    for (int32_t k = 0; k < count; k++) {
+        if (-points[k].distance > deepest) deepest = -points[k].distance;
+    }
+    return deepest;
 }
 
-mabd_status mabd_variational_find_missed(mabd_variational_sim* sim, bool* missed) {
+mabd_status mabd_variational_find_missed(mabd_variational_sim* sim, mabd_real* missed) {
     mabd_variational_contacts* c = sim->contacts;
-    *missed = false;
+    *missed = 0;
     if (!c || !c->geometry) return MABD_OK;
     const mabd_variational_meeting* meetings = c->meetings.data;
     mabd_variational_predict(sim, sim->now, NULL, sim->model->body_count, sim->time, sim->def.h);
@@ -269,12 +271,13 @@ mabd_status mabd_variational_find_missed(mabd_variational_sim* sim, bool* missed
         if (place < c->meetings.count && mabd_collide_compare(meetings[place].key, key) == 0) {
             continue;
         }
-        if (!overlaps(c, &motion, i, sim->def.contact_tolerance, &pair)) continue;
+        const mabd_real depth = overlap_of(c, &motion, i, &pair);
+        if (!(depth > sim->def.contact_tolerance)) continue;
         MABD_TRY(mabd_list_reserve(&c->allocator, &c->forced, sizeof key, 1));
         ((mabd_collide_key*)c->forced.data)[c->forced.count++] = key;
-        *missed = true;
+        if (depth > *missed) *missed = depth;
     }
-    if (*missed && reach > c->reach) c->reach = reach;
+    if (*missed > 0 && reach > c->reach) c->reach = reach;
     return MABD_OK;
 }
 

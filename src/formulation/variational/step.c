@@ -439,15 +439,20 @@ mabd_status mabd_variational_step(void* self, mabd_real time, mabd_step_info* in
     info->converged = true, info->worst_joint = -1;
     sim->time = time;
     mabd_variational_begin_books(sim);
+    mabd_real missed = 0;
     for (int32_t tries = 0;; tries++) {
-        bool missed = false;
         MABD_TRY(find_contacts(sim, tries > 0, error));
         sim->times[MABD_VARIATIONAL_CONTACT] += mabd_clock() - clock;
         clock = mabd_clock();
         move_islands(sim);
-        if (tries == MAX_TRIES || is_bad(sim)) break;
-        if (mabd_variational_find_missed(sim, &missed) != MABD_OK || !missed) break;
+        if (is_bad(sim)) break;
+        if (mabd_variational_find_missed(sim, &missed) != MABD_OK) {
+            return mabd_fail_at(error, MABD_ERR_MEMORY, -1, -1, sim->time,
+                                "not enough memory for contacts (t = %g s)", (double)sim->time);
+        }
+        if (tries == MAX_TRIES || !(missed > 0)) break;
     }
+    if (missed > 0) info->converged = false, info->penetration = missed;
     const int32_t count = sim->contacts ? sim->contacts->group_count : sim->island_count;
     double factor = 0, solve = 0;
     const mabd_variational_report* bad = NULL;

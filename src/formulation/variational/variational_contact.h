@@ -179,9 +179,10 @@ size_t mabd_variational_contacts_bytes(const mabd_variational_contacts* c);
 /// no contacts. MABD_ERR_MEMORY; MABD_ERR_DIVERGED: *body has no pose.
 mabd_status mabd_variational_find_contacts(mabd_variational_sim* sim, bool again, int32_t* body);
 /// Look for pairs that overlap at the end of a step and were none of its meetings: bodies that
-/// contacts have moved elsewhere. True if there are any: the step is to be taken again, with them.
-/// MABD_ERR_MEMORY, MABD_ERR_DIVERGED as mabd_variational_find_contacts.
-mabd_status mabd_variational_find_missed(mabd_variational_sim* sim, bool* missed);
+/// contacts have moved elsewhere. *missed: deepest of these overlaps [m], 0 = none; else the step
+/// is to be taken again, with them. MABD_ERR_MEMORY, MABD_ERR_DIVERGED as
+/// mabd_variational_find_contacts.
+mabd_status mabd_variational_find_missed(mabd_variational_sim* sim, mabd_real* missed);
 /// Make room for the points of a step. MABD_ERR_MEMORY.
 mabd_status mabd_variational_reserve_known(mabd_variational_contacts* c);
 /// Make the touches and boxes of the last substep the state.
