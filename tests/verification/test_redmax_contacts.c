@@ -2,7 +2,6 @@
 // Contacts in the redmax formulation, with Coulomb's law (staggered) and with one convex problem
 // (one-qp): blocks that stick and slide, balls that bounce, stacks, an arm that leans on ground.
 
-#include "support/random_scene.h"
 #include "support/rig.h"
 
 #include <stdlib.h>
@@ -200,54 +199,4 @@ Test(redmax_contacts, explicit_steps_of_variable_length_are_refused) {
     cr_expect(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_ERR_UNAVAILABLE));
     cr_expect(strstr(error.text, "contacts with integrator 'rk45'") != NULL, "%s", error.text);
     mabd_model_destroy(model);
-}
-
-// ---- thrown chains -----------------------------------------------------------------------------
-
-// Boxes on ball joints and hinges in a row above the ground, all at 3 m/s downwards.
-static mabd_model* thrown_chain(uint64_t seed) {
-    char text[4096];
-    uint64_t state = seed;
-    int n = snprintf(text, sizeof text,
-                     "{\"gravity\": [0, 0, -9.81], \"contact\": {\"enabled\": true}, \"bodies\": "
-                     "[{\"name\": \"ground\", \"shape\": \"plane\", \"fixed\": true}");
-    for (int i = 0; i < 4; i++) {
-        const double a = 0.15 + 0.05 * random_real(&state), b = 0.1 + 0.05 * random_real(&state);
-        n += snprintf(text + n, sizeof text - n,
-                      ", {\"name\": \"%d\", \"shape\": \"box\", \"size\": [%g, %g, 0.1], "
-                      "\"position\": [%g, %g, %g], \"velocity\": [0, 0, -3]}",
-                      i, a, b, 0.3 * i, 0.1 * random_real(&state), 0.4 + 0.2 * random_real(&state));
-    }
-    n += snprintf(text + n, sizeof text - n, "], \"joints\": [");
-    for (int i = 0; i < 3; i++) {
-        n += snprintf(text + n, sizeof text - n,
-                      "%s{\"type\": \"%s\", \"a\": \"%d\", \"b\": \"%d\", \"anchor\": "
-                      "[%g, 0, 0.4], \"axis\": [0, 1, %g]}",
-                      i ? ", " : "", random_real(&state) > 0 ? "ball" : "hinge", i, i + 1,
-                      0.3 * i + 0.15, (double)random_real(&state));
-    }
-    snprintf(text + n, sizeof text - n, "]}");
-    return rig_text_model(text);
-}
-
-// Forces of contacts change the tension of a chain, which is in the matrix that they are found by:
-// those of one linear problem diverge in seed 10.
-Test(redmax_contacts, chains_that_are_thrown_on_the_ground_gain_no_energy) {
-    for (uint64_t seed = 6; seed <= 10; seed++) {
-        mabd_model* model = thrown_chain(seed);
-        const mabd_sim_def def = redmax(0.005, (mabd_contact_problem)(seed % 2));
-        mabd_sim* sim = rig_sim(model, &def);
-        const double start = (double)mabd_sim_measure(sim).energy;
-        double most = start;
-        for (int i = 0; i < 80; i++) {
-            rig_step(sim);
-            most = fmax(most, (double)mabd_sim_measure(sim).energy);
-        }
-        mabd_real x[15];
-        mabd_sim_get_state(sim, x, NULL, NULL, NULL);
-        for (int i = 1; i < 5; i++) cr_expect(gt(dbl, x[3 * i + 2], 0.02));
-        printf("seed %d: energy %.4f J above the start\n", (int)seed, most - start);
-        cr_expect(lt(dbl, most - start, 1e-3 * start), "seed %d: %g J", (int)seed, most - start);
-        rig_destroy(sim, model);
-    }
 }

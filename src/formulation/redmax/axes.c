@@ -26,6 +26,7 @@
 
 #include "formulation/redmax/redmax_axes.h"
 
+#include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_sim.h"
 #include "scene/signal.h"
@@ -55,7 +56,7 @@ static mabd_real target_of(const mabd_redmax_solve* s, const mabd_redmax_freedom
     const size_t k = (size_t)f->coordinate;
     if (!sim->inputs.target_set[k]) return mabd_rigid_signal(signal, s->from, s->h, s->time);
     return mabd_rigid_held_target(&sim->inputs, k, mabd_axis_is_position(f->control),
-                                  (s->time - sim->time) / sim->def.h);
+                                  (s->time - sim->whole_time) / sim->whole_h);
 }
 
 // Bound of the friction that is a part of the law; smooth friction is none.
@@ -276,8 +277,9 @@ mabd_real mabd_redmax_target_share(const mabd_redmax_solve* s, const mabd_redmax
     const size_t k = (size_t)f->coordinate;
     *last = 0;
     if (!sim->inputs.target_set[k]) return 0;
-    const mabd_real share = mabd_rigid_target_share(
-        &sim->inputs, k, mabd_axis_is_position(f->control), (s->time - sim->time) / sim->def.h);
+    const mabd_real share =
+        mabd_rigid_target_share(&sim->inputs, k, mabd_axis_is_position(f->control),
+                                (s->time - sim->whole_time) / sim->whole_h);
     *last = 1 - share;
     return share;
 }
@@ -367,6 +369,7 @@ bool mabd_redmax_move_axes(const mabd_redmax_solve* s, bool first, int32_t* link
         mabd_redmax_multiply_forces(s, mabd_redmax_stage_weights(s->gamma), sim->step,
                                     sim->reaction);
         if (s->part->border_count > 0) mabd_redmax_subtract_border(s, false, sim->reaction);
+        if (s->part->pushed) mabd_redmax_subtract_changes(s, sim->reaction);
     }
     for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
         mabd_redmax_law* law = &sim->laws[i];
@@ -389,6 +392,22 @@ bool mabd_redmax_move_axes(const mabd_redmax_solve* s, bool first, int32_t* link
         if (sim->laws[i].search.moves) move_axis(s, &sim->laws[i]);
     }
     return true;
+}
+
+bool mabd_redmax_reverse_slips(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    bool reversed = false;
+    for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
+        mabd_redmax_law* law = &sim->laws[i];
+        mabd_axis_branch branch = law->search.branch;
+        const int32_t k = law->freedom;
+        const mabd_real way = sim->q[k] + sim->step[k] - sim->q_b[k];
+        if (is_ball(sim, law) || !((mabd_real)branch.box[1] * way < 0)) continue;
+        branch.box[1] = (int8_t)-branch.box[1];
+        start_axis(s, law, branch);
+        reversed = true;
+    }
+    return reversed;
 }
 
 // ---- steps -------------------------------------------------------------------------------------

@@ -3,43 +3,27 @@
 //
 // A part takes its step without contacts first. Points are found where it would end
 // (contact_points.c); parts that have some take the step by implicit Euler, so that their rates are
-// those of the whole step. There
-//
-//   r(q) - N'l = 0,   l by the laws of contact_forces.c in   g = g(q)
-//
-// is solved in rounds: H of the stage with loops closed, W = N H^-1 N', forces l' by the rows
-// g(q) + W (l' - l) at the poses q that hold for l, then Newton's method for q under l', with
-// branches of axes and bounds of pins, until the rows are what the forces were to give. (One round
-// is not enough: forces change the tension of chains, which is in H. A block and tackle gained
-// 1e5 J in its first step.) In a round a force stays constant in the world and acts at the centre
-// of its body; its moment about the centre turns with the body.
-//
-// Points are found once more after the first round, and are bound to their bodies otherwise. That
-// they move along curved surfaces is explicit: a link of inertia I, length L and tension T that
-// presses with f on a pulley of radius R is stable for f R < T L + I/h^2 only, so chains of short
-// links over pulleys fail.
+// those of the whole step. Rounds from there find motion and forces together (contact_rounds.c). In
+// each of them the points are found again where the bodies are then.
 //
 // A part with contacts has no history in the next step.
 
 #include "formulation/redmax/redmax_contact.h"
 
-#include "formulation/redmax/redmax_loops.h"
-#include "formulation/redmax/redmax_pins.h"
+#include "dual/cone_cg.h"
+#include "formulation/redmax/redmax_axes.h"
+#include "formulation/redmax/redmax_motion.h"
 #include "formulation/redmax/redmax_sim.h"
 
 #include <math.h>
 #include <string.h>
 
-/// Linearisations of a step; two are enough unless contacts change the tension of a chain.
-#define ROUNDS_MAX 40
-/// Rounds that take whole changes of forces; they converge quadratically while axes do not change.
-#define WHOLE_ROUNDS 6
-/// Error of rows after these that is enough: where an axis sticks the forces are not unique [m].
-#define SETTLED ((mabd_real)1e-7)
-/// Part of the tolerance of contacts to which rows and motion agree, if they improve so far.
-#define PRECISE ((mabd_real)1e-2)
-/// Kinetic energy of a motion that did not converge, relative to that without contacts.
-#define VIOLENT_GAIN 2
+/// Distance from which points take no part in a round: falls in a step, and at least [m]. A body
+/// that comes closer in it is found by the next one.
+#define NEAR_FALLS 1
+#define NEAR_LEAST ((mabd_real)1e-5)
+/// Distance up to which points of contacts that open are found, in multiples of the opening.
+#define OPENING_MARGIN ((mabd_real)1.5)
 
 // ---- poses -------------------------------------------------------------------------------------
 
@@ -123,13 +107,13 @@ static mabd_spatial motion(const void* self, const mabd_redmax_contact* contact,
     return mabd_sp_load(sim->x + MABD_VARIATION * (size_t)contact->link[side] + 12);
 }
 
-static mabd_redmax_contact_host host_of(mabd_redmax_sim* sim) {
+mabd_redmax_contact_host mabd_redmax_contact_host_of(mabd_redmax_sim* sim) {
     return (mabd_redmax_contact_host){sim, set_side, respond, motion};
 }
 
 mabd_status mabd_redmax_find_contacts(mabd_redmax_sim* sim) {
     mabd_redmax_contacts* c = sim->contacts;
-    const mabd_redmax_contact_host host = host_of(sim);
+    const mabd_redmax_contact_host host = mabd_redmax_contact_host_of(sim);
     const mabd_real before = place(sim, &sim->now, sim->time);
     write_poses(sim, sim->time, c->from, c->velocity);
     const mabd_real after = place(sim, &sim->next, sim->time + sim->def.h);
@@ -155,19 +139,69 @@ static bool is_found_again(const mabd_redmax_contacts* c, int32_t point, int32_t
     return false;
 }
 
-// Find the points again where the parts with contacts are now. Bodies that have left each other, as
-// after an impact, keep theirs.
-static mabd_status find_again(mabd_redmax_sim* sim) {
+// Give a point the forces of the nearest one of its bodies before `count` that is not taken yet.
+static void take_forces(mabd_redmax_contacts* c, mabd_redmax_contact* p, int32_t count) {
+    mabd_redmax_contact *points = c->points.data, *best = NULL;
+    mabd_real least = (mabd_real)INFINITY;
+    for (int32_t i = 0; i < count; i++) {
+        mabd_redmax_contact* old = &points[i];
+        if (old->taken || old->body[0] != p->body[0] || old->body[1] != p->body[1]) continue;
+        const mabd_real way = mabd_v3_norm(mabd_v3_sub(old->X[1], p->X[1]));
+        if (way < least) least = way, best = old;
+    }
+    if (!best) return;
+    best->taken = true;
+    mabd_vec3 f = mabd_v3_scale(best->force[1], best->axis[1]);
+    f = mabd_v3_axpy(best->force[2], best->axis[2], f);
+    p->force[0] = best->force[0]; // it turns with the normal
+    for (int k = 1; k < 3; k++) p->force[k] = mabd_v3_dot(f, p->axis[k]);
+}
+
+// Rows and gaps of a point that stays on its bodies where they are now.
+static void shift(const mabd_redmax_sim* sim, mabd_redmax_contact* p) {
+    mabd_vec3 way = mabd_v3(0, 0, 0);
+    for (int side = 0; side < 2; side++) {
+        if (p->part[side] < 0) continue;
+        const mabd_vec3 x = set_rows(sim, side, p);
+        way = mabd_v3_axpy(side ? 1 : -1, mabd_v3_sub(x, p->at[side]), way);
+        p->at[side] = x;
+    }
+    for (int k = 0; k < 3; k++) p->start[k] += mabd_v3_dot(p->axis[k], way);
+    p->distance += mabd_v3_dot(p->axis[0], way);
+}
+
+// Distance by which contacts that slide open with one convex problem [m].
+static mabd_real opening_of(const mabd_redmax_sim* sim) {
+    const mabd_redmax_contact* points = sim->contacts->points.data;
+    mabd_real most = 0;
+    if (sim->def.redmax.contacts != MABD_CONTACT_PROBLEM_ONE_QP) return 0;
+    for (int32_t i = 0; i < sim->contacts->points.count; i++) {
+        const mabd_real slip = (mabd_real)hypot(points[i].start[1], points[i].start[2]);
+        if (points[i].friction * slip > most) most = points[i].friction * slip;
+    }
+    return OPENING_MARGIN * most;
+}
+
+mabd_status mabd_redmax_find_again(mabd_redmax_sim* sim) {
     mabd_redmax_contacts* c = sim->contacts;
-    const mabd_redmax_contact_host host = host_of(sim);
+    const mabd_redmax_contact_host host = mabd_redmax_contact_host_of(sim);
     mabd_redmax_contact* points;
     const int32_t before = c->points.count;
     int32_t kept = 0;
+    const mabd_real g = mabd_v3_norm(mabd_v3_load(sim->model->gravity));
+    const mabd_real near = NEAR_FALLS * g * sim->def.h * sim->def.h + NEAR_LEAST;
     write_poses(sim, sim->time + sim->def.h, c->to, NULL);
+    c->opening = opening_of(sim);
     MABD_TRY(mabd_redmax_add_points(c, &host));
     points = c->points.data;
+    for (int32_t i = 0; i < before; i++) points[i].taken = false;
+    for (int32_t i = before; i < c->points.count; i++) take_forces(c, &points[i], before);
     for (int32_t i = 0; i < c->points.count; i++) {
-        const bool keeps = i < before ? !is_found_again(c, i, before) : is_part(c, &points[i]);
+        const bool pressed = points[i].force[0] > 0;
+        const bool close = points[i].distance < near + c->opening;
+        const bool keeps = i < before ? pressed && !is_found_again(c, i, before)
+                                      : (pressed || close) && is_part(c, &points[i]);
+        if (i < before && keeps) shift(sim, &points[i]);
         if (keeps) points[kept++] = points[i];
     }
     c->points.count = kept;
@@ -203,237 +237,38 @@ static mabd_redmax_solve stage_of(mabd_redmax_sim* sim, int32_t index) {
     return s;
 }
 
-// Factor a part at its iterate.
-static mabd_status factor_part(mabd_redmax_solve* s) {
-    int32_t link;
-    mabd_redmax_rates(s);
-    mabd_redmax_residual(s);
-    MABD_TRY(mabd_redmax_factor(s, mabd_redmax_stage_weights(s->gamma), &link));
-    return s->part->border_count > 0 ? mabd_redmax_border_factor(s) : MABD_OK;
-}
-
-// Motion of a part by the current forces of its contacts, into sim->step.
-static void respond_to_pushes(mabd_redmax_sim* sim, const mabd_redmax_solve* s) {
-    memset(sim->step + s->part->freedom_first, 0,
-           (size_t)s->part->freedom_count * sizeof *sim->step);
-    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
-        mabd_redmax_pull_wrench(sim, i, mabd_redmax_push_wrench(sim, i), sim->step);
-    }
-    mabd_redmax_respond(s, sim->step);
-}
-
-// Take what the current forces of contacts do from the rows of a part, so that the next ones are
-// whole forces.
-static void take_pushes(mabd_redmax_sim* sim, const mabd_redmax_solve* s, int32_t index) {
-    mabd_redmax_contact* points = sim->contacts->points.data;
-    respond_to_pushes(sim, s);
-    for (int32_t i = 0; i < sim->contacts->points.count; i++) {
-        mabd_redmax_contact* p = &points[i];
-        for (int side = 0; side < 2; side++) {
-            if (p->part[side] != index) continue;
-            const size_t link = (size_t)p->link[side];
-            const mabd_spatial xi = mabd_sp_load(sim->x + MABD_VARIATION * link + 12);
-            for (int k = 0; k < 3; k++) p->rest[k] -= mabd_sp_dot(p->row[side][k], xi);
-        }
-    }
-}
-
-// Points, rows and gaps of all contacts at the iterates. Returns the largest error of the gaps and
-// slips that the last forces were to give [m].
-static mabd_real update_points(const mabd_redmax_sim* sim) {
-    mabd_redmax_contact* points = sim->contacts->points.data;
-    mabd_real most = 0;
-    for (int32_t i = 0; i < sim->contacts->points.count; i++) {
-        mabd_redmax_contact* p = &points[i];
-        mabd_vec3 way = mabd_v3(0, 0, 0);
-        for (int side = 0; side < 2; side++) {
-            if (p->part[side] < 0) continue;
-            const mabd_vec3 x = set_rows(sim, side, p);
-            way = mabd_v3_axpy(side ? 1 : -1, mabd_v3_sub(x, p->at[side]), way);
-        }
-        for (int k = 0; k < 3; k++) {
-            const mabd_real moved = mabd_v3_dot(p->axis[k], way);
-            const mabd_real error = (mabd_real)fabs(p->start[k] + moved - p->wanted[k]);
-            if (!(error <= most)) most = error;
-            p->rest[k] = p->start[k] + moved;
-            if (k == 0) p->end = p->distance + moved;
-        }
-    }
-    return most;
-}
-
-// Set the forces of the contacts on the links of a part.
-static void push_part(mabd_redmax_sim* sim, int32_t index) {
-    const mabd_redmax_part* part = &sim->parts[index];
-    const mabd_redmax_contact* points = sim->contacts->points.data;
-    for (int32_t i = part->link_first; i < part->link_first + part->link_count; i++) {
-        memset(&sim->push[i], 0, sizeof *sim->push);
-    }
-    for (int32_t i = 0; i < sim->contacts->points.count; i++) {
-        const mabd_redmax_contact* p = &points[i];
-        for (int side = 0; side < 2; side++) {
-            if (p->part[side] != index) continue;
-            mabd_redmax_thrust* push = &sim->push[p->link[side]];
-            mabd_vec3 f = mabd_v3(0, 0, 0);
-            for (int k = 0; k < 3; k++) f = mabd_v3_axpy(p->force[k], p->axis[k], f);
-            f = mabd_v3_scale(side ? 1 : -1, f);
-            push->f = mabd_v3_add(push->f, f);
-            const mabd_vec3 arm = mabd_m3_mul(sim->links[p->link[side]].principal.R, p->X[side]);
-            const mabd_vec3 l = mabd_m3_tmul(sim->world[p->link[side]].R, f);
-            push->m = mabd_v3_add(push->m, mabd_v3_cross(arm, l));
-        }
-    }
-}
-
-mabd_spatial mabd_redmax_push_wrench(const mabd_redmax_sim* sim, int32_t link) {
-    const mabd_mat3 R = sim->world[link].R;
-    const mabd_vec3 l = mabd_m3_tmul(R, sim->push[link].f);
-    const mabd_vec3 m = mabd_v3_cross(sim->links[link].principal.p, l);
-    return mabd_sp(mabd_v3_add(m, sim->push[link].m), l);
-}
-
-void mabd_redmax_subtract_push(const mabd_redmax_sim* sim, int32_t link, mabd_real* N) {
-    const mabd_mat3 R = sim->world[link].R;
-    const mabd_mat3 l = mabd_m3_skew(mabd_m3_tmul(R, sim->push[link].f));
-    const mabd_mat3 m = mabd_m3_skew_product(sim->links[link].principal.p, l);
-    for (int k = 0; k < 3; k++) {
-        const mabd_vec3 by_m = mabd_m3_column(&m, k), by_l = mabd_m3_column(&l, k);
-        for (int r = 0; r < 3; r++) {
-            N[MABD_VARIATION * r + 12 + k] -= mabd_v3_get(by_m, r);
-            N[MABD_VARIATION * (r + 3) + 12 + k] -= mabd_v3_get(by_l, r);
-        }
-    }
-}
-
-// Keep the iterates of the parts with contacts, or return to them.
-static void keep_or_return(mabd_redmax_sim* sim, bool keep) {
-    for (int32_t i = 0; i < sim->part_count; i++) {
-        const mabd_redmax_part* part = &sim->parts[i];
-        const size_t first = (size_t)part->freedom_first;
-        const size_t bytes = (size_t)part->freedom_count * sizeof *sim->q;
-        if (!sim->contacts->touches[i]) continue;
-        memcpy((keep ? sim->stage_q : sim->q) + first, (keep ? sim->q : sim->stage_q) + first,
-               bytes);
-    }
-}
-
-// Solve the stage of a part under the forces of its contacts.
-static mabd_status move_part(mabd_redmax_sim* sim, mabd_redmax_solve* s, int32_t index) {
-    push_part(sim, index);
-    return mabd_redmax_with_bounds(s, mabd_redmax_newton);
-}
-
-// Move a part from its end pose without contacts as far as the forces are linear: where Newton's
-// method fails, as after violent impacts.
-static mabd_status move_once(mabd_redmax_sim* sim, mabd_redmax_solve* s, int32_t index) {
-    const int32_t first = s->part->freedom_first, end = first + s->part->freedom_count;
-    s->part->pushed = false;
-    MABD_TRY(factor_part(s));
-    s->part->pushed = true;
-    push_part(sim, index);
-    respond_to_pushes(sim, s);
-    for (int32_t k = first; k < end; k++) sim->q[k] += sim->step[k];
-    for (int32_t r = 0; r < s->part->row_count; r++) { // forces of loops with the contacts
-        sim->loops.force[s->part->row_first + r] += sim->loops.y[s->part->border_first + r];
-    }
-    mabd_redmax_rates(s);
-    mabd_redmax_residual(s);
-    s->report->converged = false;
-    return s->part->row_count > 0 ? mabd_redmax_close_loops(s) : MABD_OK;
-}
-
-static void keep_forces(mabd_redmax_contacts* c) {
-    mabd_redmax_contact* points = c->points.data;
+// True if a script moves a body that touches another one: it does work there.
+static bool is_driven(const mabd_redmax_contacts* c) {
     for (int32_t i = 0; i < c->points.count; i++) {
-        memcpy(points[i].last, points[i].force, sizeof points[i].last);
-    }
-}
-
-// Go half way to the new forces: where axes stick and slip by them in turn, whole steps cycle.
-static void damp_forces(mabd_redmax_contacts* c) {
-    mabd_redmax_contact* points = c->points.data;
-    for (int32_t i = 0; i < c->points.count; i++) {
-        for (int r = 0; r < 3; r++) {
-            points[i].force[r] = (points[i].force[r] + points[i].last[r]) / 2;
+        const mabd_redmax_contact* p = (const mabd_redmax_contact*)c->points.data + i;
+        for (int side = 0; side < 2; side++) {
+            if (c->model->body_motion[p->body[side]] == MABD_MOTION_SCRIPTED) return true;
         }
     }
+    return false;
 }
 
-// One round: rows and H at the iterates, forces, and the motion under them.
-static mabd_status take_round(mabd_redmax_sim* sim, int k, mabd_step_info* info, int32_t* bad) {
-    mabd_redmax_contacts* c = sim->contacts;
-    const mabd_redmax_contact_host host = host_of(sim);
-    if (k == 1) MABD_TRY(find_again(sim));
-    for (int32_t i = 0; i < sim->part_count; i++) {
-        if (!c->touches[i]) continue;
-        *bad = i;
-        MABD_TRY(factor_part(&sim->contact_solves[i]));
-        if (k == 1) take_pushes(sim, &sim->contact_solves[i], i);
-    }
-    keep_forces(c);
-    const mabd_status status = mabd_redmax_contact_forces(c, &host, sim->def.redmax.contacts,
-                                                          sim->def.contact_tolerance, k > 1, info);
-    if (status == MABD_ERR_DIVERGED) {
-        sim->reports[*bad].reason = "the forces of contacts diverge near";
-    }
-    MABD_TRY(status);
-    if (k >= WHOLE_ROUNDS) damp_forces(c);
-    for (int32_t i = 0; i < sim->part_count; i++) {
-        if (!c->touches[i]) continue;
-        *bad = i;
-        MABD_TRY(move_part(sim, &sim->contact_solves[i], i));
-    }
-    return MABD_OK;
-}
-
-// True if the parts with contacts have far more kinetic energy than without: contacts give none,
-// so forces that do are none.
-static bool is_violent(const mabd_redmax_sim* sim) {
-    const mabd_redmax_contacts* c = sim->contacts;
+// The energy guard of all parts that touch others, which exchange energy: such a step is divided,
+// or counts as not converged where it cannot be.
+static mabd_status guard_contacts(mabd_redmax_sim* sim, mabd_step_info* info, int32_t* bad) {
     mabd_real sum = 0;
+    if (!(sim->def.redmax.energy_guard > 0) || is_driven(sim->contacts)) return MABD_OK;
     for (int32_t i = 0; i < sim->part_count; i++) {
-        if (c->touches[i]) sum += mabd_redmax_kinetic(&sim->contact_solves[i]);
-    }
-    return !(sum <= VIOLENT_GAIN * c->kinetic);
-}
-
-// The last round failed: return to the motion before, or move once.
-static mabd_status give_up(mabd_redmax_sim* sim, int k, int32_t* bad) {
-    mabd_redmax_contacts* c = sim->contacts;
-    keep_or_return(sim, false);
-    for (int32_t i = 0; i < sim->part_count; i++) {
-        if (!c->touches[i]) continue;
+        mabd_redmax_solve s = sim->contact_solves[i];
+        mabd_real peak;
+        if (!sim->contacts->touches[i]) continue;
+        s.law_work = s.h * mabd_redmax_law_power(&s);
+        s.from_node = &sim->now;
+        sum += mabd_redmax_excess(&s, &sim->next, &peak);
+        s.part->peak_after = peak;
         *bad = i;
-        if (k == 0) MABD_TRY(move_once(sim, &sim->contact_solves[i], i));
-        mabd_redmax_rates(&sim->contact_solves[i]);
-        mabd_redmax_residual(&sim->contact_solves[i]);
     }
-    if (!is_violent(sim)) return MABD_OK;
-    sim->reports[*bad].reason = "the forces of contacts diverge near";
+    if (sum <= 0) return MABD_OK;
+    info->redmax.guarded++;
+    if (!sim->divides) info->converged = false;
+    if (!sim->divides) return MABD_OK;
+    sim->reports[*bad].reason = "contacts gain energy near";
     return MABD_ERR_DIVERGED;
-}
-
-// Forces by the rows at the iterates, and the motion by these forces, until they agree.
-static mabd_status iterate(mabd_redmax_sim* sim, mabd_step_info* info, int32_t* bad) {
-    const mabd_real goal = sim->def.contact_tolerance;
-    mabd_real error = (mabd_real)INFINITY;
-    for (int k = 0; k < ROUNDS_MAX; k++) {
-        const mabd_real last = error;
-        keep_or_return(sim, true);
-        const mabd_status status = take_round(sim, k, info, bad);
-        if (status == MABD_ERR_MEMORY) return status;
-        if (status != MABD_OK) {
-            info->converged = false;
-            return give_up(sim, k, bad);
-        }
-        error = update_points(sim);
-        const bool exact = error <= PRECISE * goal || (error <= goal && error > last / 2);
-        if (exact && k > 0) return MABD_OK;
-        if (k >= WHOLE_ROUNDS && error <= SETTLED) return MABD_OK;
-    }
-    info->converged = false;
-    if (error > info->contact_residual) info->contact_residual = error;
-    return MABD_OK;
 }
 
 mabd_status mabd_redmax_close_contacts(mabd_redmax_sim* sim, mabd_step_info* info, int32_t* bad) {
@@ -443,11 +278,10 @@ mabd_status mabd_redmax_close_contacts(mabd_redmax_sim* sim, mabd_step_info* inf
         if (!c->touches[i]) continue;
         sim->contact_poses[i] = sim->parts[i].poses;
         sim->contact_solves[i] = stage_of(sim, i);
-        push_part(sim, i);
         sim->parts[i].poses = true; // rows are read from the variations of poses
         sim->parts[i].pushed = true;
     }
-    const mabd_status status = iterate(sim, info, bad);
+    const mabd_status status = mabd_redmax_contact_rounds(sim, info, bad);
     for (int32_t i = 0; i < sim->part_count; i++) {
         if (!c->touches[i]) continue;
         if (status == MABD_OK) mabd_redmax_store_node(&sim->contact_solves[i], &sim->next);
@@ -455,7 +289,7 @@ mabd_status mabd_redmax_close_contacts(mabd_redmax_sim* sim, mabd_step_info* inf
         sim->parts[i].history_after = false;
     }
     mabd_redmax_count_contacts(c, info);
-    return status;
+    return status == MABD_OK ? guard_contacts(sim, info, bad) : status;
 }
 
 // ---- results -----------------------------------------------------------------------------------

@@ -15,8 +15,12 @@
 //
 // One-qp by sweeps of projected Gauss-Seidel: l_i <- P(l_i - g_i/e_i), e_i the trace of the own
 // block of W, which is above its largest eigenvalue, and P the projection onto the cone.
+//
+// One-qp is solved by an interior-point method first (dual/cone_ip.h), Coulomb's law by it where
+// conjugate gradients have not converged: W of a chain on a pulley is nearly singular.
 
 #include "dual/cone_gs.h"
+#include "dual/cone_ip.h"
 #include "formulation/redmax/redmax_contact.h"
 
 #include <math.h>
@@ -29,8 +33,12 @@
 #define RESIDUAL_MAX ((mabd_real)1e-3)
 /// Part of the tolerance that solves ask for: rounds begin with the forces of the last one.
 #define CLOSER       ((mabd_real)1e-2)
-#define PRODUCTS_MAX 20000
-#define UPDATES_MAX  200
+#define PRODUCTS_MAX 2000
+#define UPDATES_MAX  50
+/// Least part of the compliance of a row that the stiffness that holds it leaves.
+#define LEAST_FREE ((mabd_real)0.01)
+/// Most contacts that are solved directly.
+#define DIRECT_MAX 1000
 
 /// The problem of one step.
 typedef struct contact_problem {
@@ -129,7 +137,14 @@ static void make_symmetric(contact_problem* p) {
     }
 }
 
-static void fill_matrix(contact_problem* p, bool again) {
+// Compliance of a row without the stiffness that holds it, as far as it is alone.
+static mabd_real without_hold(mabd_real own, mabd_real held) {
+    const mabd_real free = 1 - held * own;
+    if (!(own > 0)) return 1;
+    return own / (free > LEAST_FREE ? free : LEAST_FREE);
+}
+
+static void fill_matrix(contact_problem* p) {
     for (int32_t k = 0; k < p->count; k++) {
         const int32_t a = p->points[k].part[0], b = p->points[k].part[1];
         for (int r = 0; r < 3; r++) {
@@ -138,17 +153,18 @@ static void fill_matrix(contact_problem* p, bool again) {
         }
     }
     make_symmetric(p);
-    for (int32_t i = 0; again && i < p->count; i++) {
-        memcpy(p->force + 3 * i, p->points[i].force, 3 * sizeof *p->force);
+    for (int32_t i = 0; i < p->count; i++) {
+        memcpy(p->force + 3 * i, p->points[i].last, 3 * sizeof *p->force);
     }
     mabd_cone_matrix_product(&p->W, p->force, p->rows);
     for (int32_t i = 0; i < p->count; i++) {
         const mabd_real* own = block_of(p, i, i);
         const mabd_real most = own[4] > own[8] ? own[4] : own[8];
         for (int r = 0; r < 3; r++) p->rest[3 * i + r] = p->points[i].rest[r] - p->rows[3 * i + r];
-        p->own[2 * i] = own[0] > 0 ? own[0] : 1;
-        p->own[2 * i + 1] = most > 0 ? most : 1;
+        p->own[2 * i] = without_hold(own[0], p->points[i].held[0]);
+        p->own[2 * i + 1] = without_hold(most, p->points[i].held[1]);
         p->friction[i] = p->points[i].friction;
+        memset(p->force + 3 * i, 0, 3 * sizeof *p->force);
     }
 }
 
@@ -203,6 +219,114 @@ static mabd_cone_report solve_one_qp(contact_problem* p, mabd_real tolerance) {
     return report;
 }
 
+// ---- direct ------------------------------------------------------------------------------------
+//
+// Contacts that may press are taken into a dense convex problem (dual/cone_ip.h), others come in
+// where they would overlap. Coulomb's law is that problem with gaps that are larger by mu times the
+// slip of its own solution [de Saxce]: g_n + mu |g_t| is what the cone asks for.
+
+// Rows of the contacts `at` (n) as a dense problem.
+static void fill_dense(const contact_problem* p, int32_t n, const int32_t* at, mabd_real* A) {
+    for (int32_t i = 0; i < n; i++) {
+        for (int32_t k = 0; k <= i; k++) {
+            const mabd_real* B = block_of(p, at[i], at[k]);
+            for (int r = 0; r < 9; r++) {
+                const size_t row = 3 * (size_t)i + (size_t)(r / 3);
+                A[row * 3 * (size_t)n + 3 * (size_t)k + (size_t)(r % 3)] = B ? B[r] : 0;
+            }
+        }
+        for (int r = 0; r < 3; r++) {
+            const size_t own = 3 * (size_t)i + (size_t)r;
+            A[own * (3 * (size_t)n + 1)] += p->softness * p->own[2 * at[i] + (r > 0)];
+        }
+    }
+}
+
+// Slip of contact i at the forces [m].
+static mabd_real slip_of(const contact_problem* p, int32_t i) {
+    mabd_real g[3];
+    rows_of(p, i, g);
+    return (mabd_real)hypot(g[1], g[2]);
+}
+
+// Solve for the forces of the contacts `at` with the slips that they have, until these agree.
+static bool solve_dense(contact_problem* p, bool coulomb, int32_t n, const int32_t* at,
+                        mabd_real* work, mabd_real tolerance, mabd_cone_report* report) {
+    mabd_real *A = work, *b = A + 9 * (size_t)n * (size_t)n, *slip = b + 3 * (size_t)n;
+    mabd_real *mu = slip + n, *force = mu + n, *rest = force + 3 * (size_t)n;
+    fill_dense(p, n, at, A);
+    for (int32_t i = 0; i < n; i++) mu[i] = p->friction[at[i]], slip[i] = 0;
+    for (int k = 0; k < UPDATES_MAX; k++) {
+        mabd_real most = 0;
+        for (int32_t i = 0; i < n; i++) {
+            for (int r = 0; r < 3; r++) b[3 * i + r] = p->rest[3 * at[i] + r];
+            b[3 * i] += mu[i] * slip[i];
+        }
+        const bool good = mabd_cone_ip(n, A, b, mu, tolerance, force, rest, &report->products);
+        for (int32_t i = 0; i < n; i++) memcpy(p->force + 3 * at[i], force + 3 * i, 3 * sizeof *b);
+        if (!good) return false;
+        if (!coulomb) return true;
+        for (int32_t i = 0; i < n; i++) {
+            const mabd_real own = slip_of(p, at[i]);
+            const mabd_real change = mu[i] * (mabd_real)fabs(own - slip[i]);
+            if (force[3 * i] > 0 && !(change <= most)) most = change;
+            slip[i] = own;
+        }
+        report->passes++;
+        if (most <= tolerance) return true;
+    }
+    return false;
+}
+
+// Largest error of the law of all contacts [m].
+static mabd_real residual_of(const contact_problem* p, bool coulomb) {
+    mabd_real most = 0;
+    for (int32_t i = 0; i < p->count; i++) {
+        const mabd_real own[2] = {p->own[2 * i], p->own[2 * i + 1]}, *l = p->force + 3 * i;
+        mabd_real g[3];
+        rows_of(p, i, g);
+        if (!coulomb && l[0] > 0) g[0] -= p->friction[i] * (mabd_real)hypot(g[1], g[2]);
+        const mabd_real off = mabd_cone_off_law(own, p->friction[i] * l[0], l, g);
+        if (!(off <= most)) most = off;
+    }
+    return most;
+}
+
+// Take contacts in that would overlap; returns their number.
+static int32_t add_contacts(const contact_problem* p, mabd_real tolerance, bool* taken, int32_t* at,
+                            int32_t n) {
+    for (int32_t i = 0; i < p->count; i++) {
+        mabd_real g[3];
+        if (taken[i]) continue;
+        rows_of(p, i, g);
+        if (!(g[0] < -tolerance) && !(p->points[i].last[0] > 0)) continue;
+        taken[i] = true, at[n++] = i;
+    }
+    return n;
+}
+
+static mabd_status solve_direct(contact_problem* p, bool coulomb, mabd_real tolerance,
+                                mabd_cone_report* report) {
+    mabd_redmax_contacts* c = p->c;
+    const size_t m = (size_t)p->count;
+    const int64_t size = (int64_t)(9 * m * m + 11 * m + mabd_cone_ip_work(p->count));
+    int32_t n = 0;
+    c->dense.count = c->chosen.count = c->taken.count = 0;
+    memset(p->force, 0, 3 * m * sizeof *p->force);
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->dense, sizeof(mabd_real), size));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->chosen, sizeof(int32_t), p->count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->taken, sizeof(bool), p->count));
+    memset(c->taken.data, 0, m * sizeof(bool));
+    for (int k = 0; k < p->count; k++) {
+        const int32_t more = add_contacts(p, tolerance, c->taken.data, c->chosen.data, n);
+        if (more == n) break;
+        n = more;
+        if (!solve_dense(p, coulomb, n, c->chosen.data, c->dense.data, tolerance, report)) break;
+    }
+    report->residual = residual_of(p, coulomb);
+    return MABD_OK;
+}
+
 // ---- the solve ---------------------------------------------------------------------------------
 
 static mabd_cone_report solve_staggered(contact_problem* p, mabd_real tolerance) {
@@ -222,19 +346,27 @@ static mabd_cone_report solve_staggered(contact_problem* p, mabd_real tolerance)
 mabd_status mabd_redmax_contact_forces(mabd_redmax_contacts* c,
                                        const mabd_redmax_contact_host* host,
                                        mabd_contact_problem problem, mabd_real tolerance,
-                                       bool again, mabd_step_info* info) {
+                                       mabd_step_info* info) {
     contact_problem p = {.c = c, .host = host, .points = c->points.data, .count = c->points.count};
     if (p.count == 0) return MABD_OK;
     p.softness = SOFTNESS;
     MABD_TRY(fill_pattern(&p));
     MABD_TRY(take_reals(&p));
-    fill_matrix(&p, again);
+    fill_matrix(&p);
     const mabd_real goal = CLOSER * tolerance;
-    const mabd_cone_report report =
-        problem == MABD_CONTACT_PROBLEM_ONE_QP ? solve_one_qp(&p, goal) : solve_staggered(&p, goal);
+    const bool coulomb = problem == MABD_CONTACT_PROBLEM_STAGGERED;
+    mabd_cone_report report = {0};
+    report.residual = (mabd_real)INFINITY;
+    if (!coulomb && p.count <= DIRECT_MAX) MABD_TRY(solve_direct(&p, coulomb, goal, &report));
+    if (!(report.residual <= tolerance)) {
+        memset(p.force, 0, 3 * (size_t)p.count * sizeof *p.force);
+        report = coulomb ? solve_staggered(&p, goal) : solve_one_qp(&p, goal);
+    }
+    if (coulomb && !(report.residual <= tolerance) && p.count <= DIRECT_MAX) {
+        MABD_TRY(solve_direct(&p, coulomb, goal, &report));
+    }
     info->contact_iterations += report.products;
     info->contact_residual = report.residual;
-    info->converged &= report.residual <= tolerance;
     if (!(report.residual <= RESIDUAL_MAX)) return MABD_ERR_DIVERGED;
     for (int32_t i = 0; i < p.count; i++) {
         mabd_real g[3];
@@ -244,8 +376,7 @@ mabd_status mabd_redmax_contact_forces(mabd_redmax_contacts* c,
             const mabd_real soft = p.softness * p.own[2 * i + (r > 0)];
             p.points[i].wanted[r] = g[r] - soft * p.force[3 * i + r];
         }
-        p.points[i].end = p.points[i].distance + (g[0] - p.rest[3 * i]) -
-                          p.softness * p.own[2 * i] * p.force[3 * i];
+        p.points[i].end = p.points[i].distance + p.points[i].wanted[0] - p.points[i].start[0];
     }
     return MABD_OK;
 }

@@ -61,6 +61,9 @@ void mabd_redmax_contacts_destroy(mabd_redmax_contacts* c) {
     mabd_list_free(&allocator, &c->reals, sizeof(mabd_real));
     mabd_list_free(&allocator, &c->columns, sizeof(int32_t));
     mabd_list_free(&allocator, &c->start, sizeof(int32_t));
+    mabd_list_free(&allocator, &c->dense, sizeof(mabd_real));
+    mabd_list_free(&allocator, &c->chosen, sizeof(int32_t));
+    mabd_list_free(&allocator, &c->taken, sizeof(bool));
     mabd_free(&allocator, c->memory, c->memory_size);
     mabd_free(&allocator, c, sizeof *c);
 }
@@ -71,7 +74,10 @@ size_t mabd_redmax_contacts_bytes(const mabd_redmax_contacts* c) {
            mabd_bytes((size_t)c->points.capacity, sizeof(mabd_redmax_contact)) +
            mabd_bytes((size_t)c->reals.capacity, sizeof(mabd_real)) +
            mabd_bytes((size_t)c->columns.capacity, sizeof(int32_t)) +
-           mabd_bytes((size_t)c->start.capacity, sizeof(int32_t));
+           mabd_bytes((size_t)c->start.capacity, sizeof(int32_t)) +
+           mabd_bytes((size_t)c->dense.capacity, sizeof(mabd_real)) +
+           mabd_bytes((size_t)c->chosen.capacity, sizeof(int32_t)) +
+           mabd_bytes((size_t)c->taken.capacity, sizeof(bool));
 }
 
 // ---- points ------------------------------------------------------------------------------------
@@ -108,6 +114,15 @@ static void set_rest(const mabd_redmax_contacts* c, const mabd_collide_motion* m
     if (hits && pair->restitution > 0 && wanted < p->rest[0]) p->rest[0] = wanted;
 }
 
+// Curvature of the surface of a geom at a point x of it, in the tangents of a contact.
+static mabd_curvature curvature_at(const mabd_redmax_contacts* c, const mabd_collide_motion* motion,
+                                   int32_t geom, mabd_vec3 x, const mabd_redmax_contact* p) {
+    const mabd_pose pose = mabd_collide_end_pose(c->geometry, motion, geom);
+    return mabd_collider_curvature(&c->geometry->collider[geom]->shape, mabd_pose_local(&pose, x),
+                                   mabd_m3_tmul(pose.rotation, p->axis[1]),
+                                   mabd_m3_tmul(pose.rotation, p->axis[2]));
+}
+
 static void add_point(mabd_redmax_contacts* c, const mabd_redmax_contact_host* host,
                       const mabd_collide_motion* motion, const mabd_collide_pair* pair,
                       const mabd_collide_point* at) {
@@ -122,6 +137,7 @@ static void add_point(mabd_redmax_contacts* c, const mabd_redmax_contact_host* h
     memcpy(p->start, p->rest, sizeof p->start);
     for (int i = 0; i < 2; i++) {
         p->at[i] = point_of(motion->end + 12 * (size_t)p->body[i], p->X[i]);
+        p->bent[i] = curvature_at(c, motion, i ? pair->h : pair->g, p->at[i], p);
         host->set_side(host->self, i, p->at[i], p);
     }
 }
@@ -135,7 +151,7 @@ static mabd_real margin_of(const mabd_redmax_contacts* c) {
 
 mabd_status mabd_redmax_add_points(mabd_redmax_contacts* c, const mabd_redmax_contact_host* host) {
     const mabd_collide_motion motion = {
-        .start = c->from, .end = c->to, .predicted = true, .margin = margin_of(c)};
+        .start = c->from, .end = c->to, .predicted = true, .margin = margin_of(c) + c->opening};
     MABD_TRY(mabd_collide_find_pairs(c->geometry, &motion));
     for (int64_t i = 0; i < c->geometry->pair_count; i++) {
         mabd_collide_pair pair;
@@ -148,7 +164,7 @@ mabd_status mabd_redmax_add_points(mabd_redmax_contacts* c, const mabd_redmax_co
 }
 
 mabd_status mabd_redmax_find_points(mabd_redmax_contacts* c, const mabd_redmax_contact_host* host) {
-    c->points.count = 0;
+    c->points.count = 0, c->opening = 0;
     memset(c->touches, 0, (size_t)c->part_count * sizeof *c->touches);
     MABD_TRY(mabd_redmax_add_points(c, host));
     for (int32_t i = 0; i < c->points.count; i++) {

@@ -210,12 +210,12 @@ static mabd_real resolved_error(const mabd_redmax_solve* s, const mabd_redmax_no
     return RESOLVED_SHARE * sum;
 }
 
-bool mabd_redmax_gains_energy(const mabd_redmax_solve* own, const mabd_redmax_node* to) {
+mabd_real mabd_redmax_excess(const mabd_redmax_solve* own, const mabd_redmax_node* to,
+                             mabd_real* peak) {
     mabd_redmax_sim* sim = own->sim;
     mabd_redmax_solve s = *own;
     const mabd_real guard = sim->def.redmax.energy_guard;
     mabd_real before, after;
-    if (!(guard > 0)) return false;
     const mabd_real work = mabd_redmax_work(own);
     set_mean_inputs(&s);
     s.force = sim->guard_force, s.motor = sim->guard_motor;
@@ -224,13 +224,19 @@ bool mabd_redmax_gains_energy(const mabd_redmax_solve* own, const mabd_redmax_no
     const mabd_real stored = s.stored;
     const mabd_real end = mabd_redmax_energy(&s, to, s.from + s.h, &after);
     if (before > s.part->peak_after) s.part->peak_after = before;
-    const mabd_real peak = after > s.part->peak_after ? after : s.part->peak_after;
+    *peak = after > s.part->peak_after ? after : s.part->peak_after;
     const mabd_real scale = s.part->peak_after + s.part->reach + stored;
     const mabd_real allowed = guard * (s.h / sim->def.h) * scale + work + (mabd_real)fabs(work) +
                               mabd_redmax_drive_work(own, to) +
-                              ENERGY_NOISE * ((mabd_real)fabs(start) + scale + peak);
-    const mabd_real gain = end - start;
-    if (!(gain <= allowed) && !(gain <= allowed + resolved_error(own, to))) return true;
-    s.part->peak_after = peak;
+                              ENERGY_NOISE * ((mabd_real)fabs(start) + scale + *peak);
+    return end - start - allowed;
+}
+
+bool mabd_redmax_gains_energy(const mabd_redmax_solve* s, const mabd_redmax_node* to) {
+    mabd_real peak;
+    if (!(s->sim->def.redmax.energy_guard > 0)) return false;
+    const mabd_real excess = mabd_redmax_excess(s, to, &peak);
+    if (!(excess <= 0) && !(excess <= resolved_error(s, to))) return true;
+    s->part->peak_after = peak;
     return false;
 }

@@ -54,7 +54,8 @@ void mabd_redmax_prescribed(const mabd_redmax_solve* s, int32_t k, mabd_real* q,
         *q = *rate = 0;
         return;
     }
-    *rate = (sim->inputs.target[f->coordinate] - sim->now.q[k]) / sim->def.h;
+    const mabd_real left = sim->whole_time + sim->whole_h - sim->time; // of a step in parts
+    *rate = (sim->inputs.target[f->coordinate] - sim->now.q[k]) / left;
     *q = sim->now.q[k] + (s->time - sim->time) * *rate;
 }
 

@@ -82,6 +82,10 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(lean_chart, MABD_LEAN_CHART * (size_t)n->balls);
     TAKE(base_force, freedoms);
     TAKE(push, sim->model->contact.enabled ? links : 0);
+    TAKE(contact_wrench, sim->model->contact.enabled ? links : 0);
+    TAKE(contact_r, sim->model->contact.enabled ? freedoms : 0);
+    TAKE(contact_rows, sim->model->contact.enabled ? freedoms : 0);
+    TAKE(contact_way, sim->model->contact.enabled ? freedoms : 0);
     TAKE(contact_solves, sim->model->contact.enabled ? (size_t)n->parts : 0);
     TAKE(contact_poses, sim->model->contact.enabled ? (size_t)n->parts : 0);
     mabd_redmax_lay_out_loops(&sim->loops, n, arena);
@@ -126,6 +130,12 @@ static mabd_status build(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
     MABD_TRY(mabd_redmax_bundles_create(sim, MABD_REDMAX_DENSE_BORDERS));
     MABD_TRY(mabd_redmax_contacts_create(sim->model, sim->def.h, sim->part_count, &sim->allocator,
                                          &sim->contacts));
+    sim->whole_h = sim->def.h;
+    if (sim->contacts) {
+        sim->kept_bytes = mabd_redmax_state_size(sim);
+        sim->kept_state = mabd_alloc(&sim->allocator, sim->kept_bytes);
+        if (!sim->kept_state) return MABD_ERR_MEMORY;
+    }
     return mabd_pool_create(&sim->allocator, sim->def.threads, &sim->pool);
 }
 
@@ -142,6 +152,8 @@ void mabd_redmax_release(mabd_redmax_sim* sim) {
     mabd_pool_destroy(sim->pool);
     mabd_redmax_contacts_destroy(sim->contacts);
     sim->contacts = NULL;
+    mabd_free(&sim->allocator, sim->kept_state, sim->kept_bytes);
+    sim->kept_state = NULL;
     mabd_redmax_bundles_destroy(sim);
     mabd_redmax_lean_destroy(sim);
     mabd_free(&sim->allocator, sim->memory, sim->memory_size);
@@ -152,7 +164,8 @@ void mabd_redmax_memory(const mabd_redmax_sim* sim, size_t* bytes) {
     bytes[MABD_MEMORY_STATE] = sim->state_bytes;
     bytes[MABD_MEMORY_WORKSPACE] =
         sim->memory_size - sim->state_bytes - sim->factor_bytes + mabd_bytes(1, sizeof *sim);
-    bytes[MABD_MEMORY_CONTACTS] = mabd_redmax_contacts_bytes(sim->contacts);
+    bytes[MABD_MEMORY_CONTACTS] =
+        mabd_redmax_contacts_bytes(sim->contacts) + mabd_bytes(sim->kept_bytes, 1);
     bytes[MABD_MEMORY_DUAL] =
         sim->factor_bytes + mabd_redmax_lean_bytes(sim) + mabd_redmax_bundles_bytes(sim);
 }

@@ -129,7 +129,8 @@ mabd_status mabd_maximal_meet(mabd_maximal_sim* sim, mabd_step_info* info) {
     write_poses(sim, &sim->next, sim->time + sim->def.h, c->to, NULL);
     MABD_TRY(mabd_redmax_find_points(c, &host));
     MABD_TRY(mabd_redmax_contact_forces(c, &host, sim->def.redmax.contacts,
-                                        sim->def.contact_tolerance, false, info));
+                                        sim->def.contact_tolerance, info));
+    info->converged &= info->contact_residual <= sim->def.contact_tolerance;
     move_components(sim);
     mabd_redmax_count_contacts(c, info);
     sim->contact_seconds = mabd_clock() - clock;

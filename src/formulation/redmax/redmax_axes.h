@@ -28,6 +28,10 @@ void mabd_redmax_axes_rows(const mabd_redmax_solve* s);
 /// all of them updates the forces on held components of rotation vectors.
 bool mabd_redmax_move_axes(const mabd_redmax_solve* s, bool first, int32_t* link);
 
+/// Reverse the dry friction of axes that slip against it after the increment sim->step; false if
+/// none does. An axis that a contact moves, however little, does not stick.
+bool mabd_redmax_reverse_slips(const mabd_redmax_solve* s);
+
 /// True if an axis of a part will pass a stop within the step, or moves into the one it is at.
 bool mabd_redmax_meets_stop(const mabd_redmax_sim* sim, const mabd_redmax_part* part);
 /// True if the force or rate of some axis jumps between the branch of the state and that of the

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "collide/collide.h"
+#include "contact/curvature.h"
 #include "formulation/redmax/redmax_data.h"
 
 /// One contact point in a step.
@@ -13,14 +14,17 @@ typedef struct mabd_redmax_contact {
     mabd_vec3 at[2];                   // they where the contact was found, world [m]
     mabd_vec3 axis[3];                 // n from a to b, tangents; unit, world
     mabd_spatial row[2][3];            // wrenches of unit forces along them on a and b, link frames
+    mabd_curvature bent[2];            // of the surfaces there, in the tangents
     mabd_real start[3];                // rows where it was found: gap and slips [m]
     mabd_real rest[3];                 // rows at the motion that forces are found for [m]
-    mabd_real last[3];                 // forces before the last ones [N]
+    mabd_real last[3];                 // forces that the last linear problem began with [N]
+    mabd_real held[2];                 // stiffness that holds normal and tangents in H [N/m]
     mabd_real wanted[3];               // rows that the forces are to give [m]
     mabd_real distance;                // of the surfaces without forces [m]
     mabd_real friction;                // coefficient
     mabd_real force[3];                // on b along n and the tangents [N]
     mabd_real end;                     // distance with forces, as far as rows are linear [m]
+    bool taken;                        // its forces are those of a point that was found again
 } mabd_redmax_contact;
 
 /// Contacts of a simulation.
@@ -33,10 +37,15 @@ typedef struct mabd_redmax_contacts {
     mabd_list points;         // mabd_redmax_contact of the last step
     mabd_list reals;          // of the problem: mabd_real
     mabd_list columns, start; // int32_t
+    mabd_list dense;          // of a direct solve: mabd_real
+    mabd_list chosen, taken;  // contacts in it: int32_t, bool
     mabd_real *from, *to;     // (bodies x 12) poses at the ends of the step
     mabd_vec3* velocity;      // (bodies x 2) of centres and angular, world, at its start
     bool* touches;            // (parts) has contact points in this step
     bool* weighed;            // (bodies) in the books of a step
+    mabd_real opening;        // added to the distance up to which points are found [m]
+    mabd_real hold;           // part of their curvature that contacts are held by (contact_push.c)
+    bool moves;               // axes still change the branches of their laws in a round
     mabd_real kinetic;        // larger of the energies at both ends without contacts [J]
     void* memory;
     size_t memory_size;
@@ -70,13 +79,13 @@ mabd_status mabd_redmax_find_points(mabd_redmax_contacts* c, const mabd_redmax_c
 /// Add the points of the step between the poses `from` and `to` to those that are there.
 /// MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
 mabd_status mabd_redmax_add_points(mabd_redmax_contacts* c, const mabd_redmax_contact_host* host);
-/// Compute the forces of all points by a problem with a tolerance [m]: they get force, wanted and
-/// end, and info their report. again: rest is with the forces that the points have, else without
-/// (contact_forces.c). MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
+/// Compute the forces of all points by a problem with a tolerance [m], whose rows are `rest` under
+/// the forces `last`; the first guess is `force`. They get force, wanted and end, and info their
+/// report (contact_forces.c). MABD_ERR_MEMORY, MABD_ERR_DIVERGED.
 mabd_status mabd_redmax_contact_forces(mabd_redmax_contacts* c,
                                        const mabd_redmax_contact_host* host,
                                        mabd_contact_problem problem, mabd_real tolerance,
-                                       bool again, mabd_step_info* info);
+                                       mabd_step_info* info);
 /// Return the wrench of a contact on the link of a side.
 mabd_spatial mabd_redmax_contact_wrench(const mabd_redmax_contact* contact, int side);
 /// Report points, contacts and the deepest overlap of the step.
@@ -98,10 +107,25 @@ mabd_status mabd_redmax_find_contacts(struct mabd_redmax_sim* sim);
 /// MABD_ERR_MEMORY, MABD_ERR_SINGULAR, MABD_ERR_DIVERGED: *bad is the part (contact.c).
 mabd_status mabd_redmax_close_contacts(struct mabd_redmax_sim* sim, mabd_step_info* info,
                                        int32_t* bad);
-/// Wrench of sim->push on a link at its frame (contact.c).
+/// The coordinates of trees (contact.c).
+mabd_redmax_contact_host mabd_redmax_contact_host_of(struct mabd_redmax_sim* sim);
+/// Find the points again where the parts with contacts are now, with the forces that they have.
+/// Bodies that have left each other, as after an impact, keep theirs (contact.c). MABD_ERR_MEMORY,
+/// MABD_ERR_DIVERGED.
+mabd_status mabd_redmax_find_again(struct mabd_redmax_sim* sim);
+/// Move the iterates of the parts with contacts by the forces of their contacts (contact_rounds.c).
+/// MABD_ERR_MEMORY, MABD_ERR_SINGULAR, MABD_ERR_DIVERGED: *bad is the part.
+mabd_status mabd_redmax_contact_rounds(struct mabd_redmax_sim* sim, mabd_step_info* info,
+                                       int32_t* bad);
+/// Subtract the changes of the forces of contacts in the last problem of a part from `forces`
+/// (freedoms) (contact_rounds.c).
+void mabd_redmax_subtract_changes(const mabd_redmax_solve* s, mabd_real* forces);
+/// Set the forces of the contacts on the links of a part where they are now (contact_push.c).
+void mabd_redmax_set_pushes(struct mabd_redmax_sim* sim, int32_t part);
+/// Wrench of sim->push on a link at its frame (contact_push.c).
 mabd_spatial mabd_redmax_push_wrench(const struct mabd_redmax_sim* sim, int32_t link);
 /// Subtract the derivatives of the wrench of sim->push on a link by its own motion from N (6 x 18)
-/// (contact.c).
+/// (contact_push.c).
 void mabd_redmax_subtract_push(const struct mabd_redmax_sim* sim, int32_t link, mabd_real* N);
 /// Solve for the motion of a part under forces b (freedoms), loops closed: x out (border.c).
 void mabd_redmax_respond(const mabd_redmax_solve* s, mabd_real* x);

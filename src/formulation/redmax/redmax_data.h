@@ -206,10 +206,11 @@ typedef struct mabd_redmax_part {
     mabd_real last_correction; // largest change of a coordinate by the last of them [m], [rad]
 } mabd_redmax_part;
 
-/// Forces of contacts on a link, at the centre of its body, constant in the world. With points that
-/// turn with the body a thin link that is pressed on a pulley would be an inverted pendulum.
+/// Forces of contacts on a link, and how they change as it moves: their points move along its
+/// surface (contact_push.c).
 typedef struct mabd_redmax_thrust {
-    mabd_vec3 f, m; // [N], [N m]
+    mabd_spatial F;  // wrench in the link frame
+    mabd_real K[36]; // its change by a small motion of the link, row-major; both in its frame
 } mabd_redmax_thrust;
 
 /// Report of the step of one part.
@@ -320,9 +321,16 @@ typedef struct mabd_redmax_sim {
     struct mabd_redmax_contacts* contacts; // null = none
     mabd_redmax_solve* contact_solves;     // (parts) stages of parts with contacts
     bool* contact_poses;                   // (parts) value of the part's own
-    mabd_redmax_thrust* push;              // (links) of contacts; null = none
-    mabd_axis_branch* stage_branch;        // (laws) of the first of two stages
-    mabd_axis_branch* base_branch;         // (laws) at the start of the rest of a halved step
+    mabd_real whole_time, whole_h;         // the step, also while it is taken in parts [s]
+    bool divides;                          // a step whose contacts fail can be divided further
+    void* kept_state;                      // of the start of a step that is taken in parts
+    size_t kept_bytes;
+    mabd_redmax_thrust* push;     // (links) of contacts; null = none
+    mabd_spatial* contact_wrench; // (links) kept from round to round of contacts
+    mabd_real *contact_rows, *contact_r,
+        *contact_way;               // (freedoms) residual and step of a round of contacts
+    mabd_axis_branch* stage_branch; // (laws) of the first of two stages
+    mabd_axis_branch* base_branch;  // (laws) at the start of the rest of a halved step
     // links: frames, motion, wrench, vectors of a solve
     mabd_frame *E, *world;
     mabd_spatial *V, *A, *F, *XV, *XA, *Sv;

@@ -105,6 +105,10 @@ mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node,
 /// Work of prescribed freedoms and of forces without a potential over h, by their power at the end
 /// of the last solve [J] (guard.c).
 mabd_real mabd_redmax_work(const mabd_redmax_solve* s);
+/// Energy that a part gained from s->from_node to `to` beyond what the guard allows [J], without
+/// the error of resolved motions; *peak: the largest kinetic energy with it (guard.c).
+mabd_real mabd_redmax_excess(const mabd_redmax_solve* s, const mabd_redmax_node* to,
+                             mabd_real* peak);
 /// True if the step from s->from_node to `to`, of the last residual, gained more energy than the
 /// guard allows; else the largest kinetic energy counts it (guard.c).
 bool mabd_redmax_gains_energy(const mabd_redmax_solve* s, const mabd_redmax_node* to);

@@ -75,7 +75,7 @@ static mabd_warnings* warnings(void* self) {
 
 static size_t bytes(const void* self) {
     const mabd_redmax_sim* sim = self;
-    return mabd_bytes(1, sizeof *sim) + sim->memory_size +
+    return mabd_bytes(1, sizeof *sim) + sim->memory_size + mabd_bytes(sim->kept_bytes, 1) +
            mabd_redmax_contacts_bytes(sim->contacts) + mabd_redmax_lean_bytes(sim) +
            mabd_redmax_bundles_bytes(sim);
 }

@@ -35,6 +35,10 @@
 #include <math.h>
 #include <string.h>
 
+/// Divisions of a step whose contacts fail; from these on motions that did not converge, or that
+/// gained energy, are used and reported.
+#define DIVISIONS_EXACT 4
+
 static int32_t end_of(const mabd_redmax_solve* s) {
     return s->part->freedom_first + s->part->freedom_count;
 }
@@ -608,31 +612,109 @@ static void add_times(mabd_redmax_sim* sim, double elapsed) {
     sim->times[MABD_REDMAX_STEP] += elapsed - inside;
 }
 
+// Take the step from `time` over def.h to `next`. *bad gets the part that failed.
+static mabd_status take_step(mabd_redmax_sim* sim, mabd_real time, mabd_step_info* info,
+                             int32_t* bad) {
+    mabd_status status = MABD_OK;
+    *bad = -1;
+    sim->time = time, sim->placed = false;
+    sim->signals_jump = mabd_rigid_signal_jumps(sim->model, time, sim->def.h);
+    step_parts(sim);
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        const mabd_redmax_report* r = &sim->reports[i];
+        if (r->status != MABD_OK && *bad < 0) *bad = i, status = r->status;
+        add_report(r, info);
+    }
+    if (status != MABD_OK || !sim->contacts) return status;
+    status = meet(sim, info, bad);
+    if (status != MABD_OK) sim->reports[*bad].status = status;
+    return status;
+}
+
+// Make `next` the state at the end of the step.
+static void keep_step(mabd_redmax_sim* sim) {
+    rotate(sim);
+    mabd_redmax_keep_branches(sim);
+    mabd_redmax_book_step(sim);
+    sim->time += sim->def.h;
+}
+
+static void set_length(mabd_redmax_sim* sim, mabd_real h) {
+    sim->def.h = sim->contacts->h = h;
+}
+
+// Take the step in `count` steps of equal length. `info` sums up what they report.
+static mabd_status take_steps(mabd_redmax_sim* sim, mabd_real time, int32_t count,
+                              mabd_step_info* info, int32_t* bad) {
+    const mabd_real h = sim->whole_h / (mabd_real)count;
+    mabd_step_info sum = {0};
+    mabd_status status = MABD_OK;
+    set_length(sim, h);
+    sum.converged = true;
+    for (int32_t i = 0; i < sim->part_count; i++) sim->parts[i].has_history = false;
+    for (int32_t i = 0; i < count && status == MABD_OK; i++) {
+        mabd_step_info own = {.converged = true, .worst_joint = -1};
+        status = take_step(sim, time + (mabd_real)i * h, &own, bad);
+        own.iterations += sum.iterations, own.retries += sum.retries;
+        own.line_searches += sum.line_searches, own.converged &= sum.converged;
+        own.contact_iterations += sum.contact_iterations;
+        if (sum.contact_residual > own.contact_residual) {
+            own.contact_residual = sum.contact_residual;
+        }
+        if (sum.penetration > own.penetration) own.penetration = sum.penetration;
+        own.redmax.guarded += sum.redmax.guarded;
+        own.redmax.chart_switches += sum.redmax.chart_switches;
+        sum = own;
+        if (status == MABD_OK) keep_step(sim);
+    }
+    for (int32_t i = 0; i < sim->part_count; i++) sim->parts[i].has_history = false;
+    set_length(sim, sim->whole_h);
+    sum.substeps = count;
+    *info = sum;
+    return status;
+}
+
+// A step whose contacts fail is taken in parts of h/2, h/4, ... by all parts together: links that
+// are held by the tension of chains, and impacts of many bodies at once, are easier with the
+// inertia of a shorter step.
+static mabd_status divide_step(mabd_redmax_sim* sim, mabd_real time, mabd_step_info* info,
+                               int32_t* bad) {
+    const int32_t tried = info->retries;
+    mabd_status status = MABD_ERR_DIVERGED;
+    mabd_redmax_save(sim, sim->kept_state);
+    for (int32_t k = 1; k <= sim->def.max_halvings && status != MABD_OK; k++) {
+        sim->divides = k < DIVISIONS_EXACT && k < sim->def.max_halvings;
+        status = take_steps(sim, time, (int32_t)1 << k, info, bad);
+        info->retries += tried + k;
+        if (status == MABD_ERR_MEMORY) break;
+        if (status != MABD_OK) {
+            mabd_redmax_restore(sim, sim->kept_state, mabd_redmax_state_size(sim), time);
+        }
+    }
+    return status;
+}
+
 mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error) {
     mabd_redmax_sim* sim = self;
     mabd_step_info local;
     const double clock = mabd_clock();
+    int32_t bad;
     if (!info) info = &local;
     memset(info, 0, sizeof *info);
     info->converged = true, info->worst_joint = -1;
-    sim->time = time, sim->placed = false;
-    sim->signals_jump = mabd_rigid_signal_jumps(sim->model, time, sim->def.h);
-    step_parts(sim);
-    const mabd_redmax_report* bad = NULL;
-    for (int32_t i = 0; i < sim->part_count; i++) {
-        const mabd_redmax_report* r = &sim->reports[i];
-        if (r->status != MABD_OK && !bad) bad = r;
-        add_report(r, info);
+    const bool implicit = is_implicit(sim->def.integrator);
+    sim->whole_time = time, sim->whole_h = sim->def.h;
+    sim->divides = implicit && sim->def.max_halvings > 0;
+    mabd_status status = take_step(sim, time, info, &bad);
+    const bool failed = status == MABD_ERR_DIVERGED || status == MABD_ERR_SINGULAR;
+    if (failed && sim->contacts && implicit) {
+        status = divide_step(sim, time, info, &bad);
+    } else if (status == MABD_OK) {
+        keep_step(sim);
     }
-    int32_t part = 0;
-    const mabd_status met = bad || !sim->contacts ? MABD_OK : meet(sim, info, &part);
     add_times(sim, mabd_clock() - clock);
-    if (met == MABD_ERR_MEMORY) return mabd_fail_memory(error, "finding contacts");
-    if (met != MABD_OK) bad = &sim->reports[part], sim->reports[part].status = met;
-    if (bad) return report_failure(sim, bad, time, error);
-    rotate(sim);
-    mabd_redmax_keep_branches(sim);
-    mabd_redmax_book_step(sim);
+    if (status == MABD_ERR_MEMORY) return mabd_fail_memory(error, "finding contacts");
+    if (status != MABD_OK) return report_failure(sim, &sim->reports[bad], time, error);
     sim->time = time + sim->def.h;
     mabd_rigid_inputs_keep(&sim->inputs);
     mabd_redmax_measure_rows(sim, &info->gap, &info->angle_error, &info->worst_joint);
