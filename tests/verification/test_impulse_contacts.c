@@ -346,3 +346,19 @@ Test(impulse_contacts, the_books_tell_friction_and_impacts) {
     cr_expect(gt(dbl, gone, 0));
     rig_destroy(sim, model);
 }
+
+// A hundred mixed shapes fall into a pile, which comes to rest.
+Test(impulse_contacts, a_pile_comes_to_rest) {
+    mabd_model* model = rig_file_model("scenes/pile-mixed.json", NULL, NULL);
+    const mabd_sim_def def = impulse_def(0.01, 4, 1, 1);
+    mabd_sim* sim = rig_sim(model, &def);
+    double kinetic = 0;
+    for (int i = 0; i < 300; i++) {
+        rig_step(sim);
+        if (i % 10 == 0) kinetic = fmax(kinetic, mabd_sim_measure(sim).kinetic);
+    }
+    const double end = mabd_sim_measure(sim).kinetic;
+    printf("pile: kinetic energy at most %.3g J, after 3 s %.2g J\n", kinetic, end);
+    cr_expect(lt(dbl, end, 1e-3 * kinetic));
+    rig_destroy(sim, model);
+}
