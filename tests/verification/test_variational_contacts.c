@@ -2,6 +2,7 @@
 // Contacts of the variational formulation: rest, friction, impacts and conservation laws of bodies
 // on the ground and on each other, read through the public API alone.
 #include "formulation/variational/variational_contact.h"
+#include "mabd/batch.h"
 #include "sim/sim_object.h"
 #include "support/contact_rig.h"
 
@@ -388,4 +389,45 @@ Test(variational_contacts, states_and_threads_keep_the_bits) {
     free(state);
     mabd_sim_destroy(other);
     rig_destroy(sim, model);
+}
+
+// Rows of spheres as copies, each with its own spin, move with the bits that they have alone:
+// islands depend on nothing else.
+static mabd_scene* spun_row(const char* spin) {
+    mabd_error error = {0};
+    mabd_scene* scene;
+    char path[1024];
+    snprintf(path, sizeof path, "%s/scenes/variational/spheres.json", MABD_SOURCE_DIR);
+    const mabd_setting settings[2] = {{"links", "4"}, {"spin", spin}};
+    rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
+    rig_check(mabd_scene_load(scene, path, 2, settings, &error), &error, "spheres");
+    return scene;
+}
+
+Test(variational_contacts, copies_have_the_bits_that_they_have_alone) {
+    const char* const spins[3] = {"0", "1", "3"};
+    mabd_error error = {0};
+    mabd_scene* batch;
+    rig_check(mabd_scene_create(NULL, &batch), &error, "batch");
+    for (int k = 0; k < 3; k++) {
+        mabd_scene* copy = spun_row(spins[k]);
+        rig_check(mabd_scene_add_copy(batch, copy, &error), &error, "copy");
+        mabd_scene_destroy(copy);
+    }
+    mabd_sim_def def = variational(0.01, 0);
+    def.threads = 2;
+    mabd_model* model;
+    mabd_sim* all = make_sim(batch, &def, &model);
+    mabd_real x[45], alone[15];
+    for (int i = 0; i < 40; i++) contact_step(all);
+    mabd_sim_get_state(all, x, NULL, NULL, NULL);
+    for (int k = 0; k < 3; k++) {
+        mabd_model* one;
+        mabd_sim* sim = make_sim(spun_row(spins[k]), &def, &one);
+        for (int i = 0; i < 40; i++) contact_step(sim);
+        mabd_sim_get_state(sim, alone, NULL, NULL, NULL);
+        cr_expect(memcmp(alone, x + 15 * k, sizeof alone) == 0, "copy %d", k);
+        rig_destroy(sim, one);
+    }
+    rig_destroy(all, model);
 }
