@@ -165,8 +165,11 @@ Test(cli_gradient, commands_in_joint_coordinates) {
     cr_expect(number_after(r.out, "loss      ") < 1e-12, "%s", r.out);
     r = expect_code("sensitivity wheel.json --of poses --by motors --formulation redmax", 0);
     expect_near(number_after(r.out, "peak      "), 1 / (2 * 0.25), 5e-3);
-    r = expect_code("gradient ball.json --loss aim.json --formulation redmax --integrator rk45", 2);
-    cr_expect(strstr(r.err, "rk45") != NULL, "%s", r.err);
+    r = expect_code(
+        "gradient ball.json --loss aim.json --check --formulation redmax --integrator rk45", 0);
+    cr_expect(number_after(r.out, "largest relative error ") < 1e-8);
+    r = expect_code("gradient ball.json --loss aim.json --formulation impulse", 2);
+    cr_expect(strstr(r.err, "'impulse'") != NULL, "%s", r.err);
 }
 
 // Two motors on one linkage, which stands upright: small angles phi of the crank grow by

@@ -179,7 +179,7 @@ Test(sim, refuses_bad_definitions) {
     bad[3].affine.rotation_tolerance = 0;
     bad[4].max_iterations = -1;
     bad[5].threads = 0;
-    bad[6].formulation = MABD_FORMULATION_IMPULSE;
+    bad[6].integrator = MABD_INTEGRATOR_RK45;
     bad[7].backend = MABD_BACKEND_CUDA;
     for (int i = 0; i < 8; i++) {
         const mabd_status status = mabd_sim_create(model, &bad[i], &sim, &error);
