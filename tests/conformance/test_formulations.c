@@ -132,7 +132,8 @@ static const struct {
 };
 #define SCENES ((int)(sizeof scenes / sizeof scenes[0]))
 
-// Return the energy drift of 100 steps (30 sanitized) relative to the kinetic energy reached; joints stay closed.
+// Return the energy drift of 100 steps (30 sanitized) relative to the kinetic energy reached;
+// joints stay closed.
 static double drift_of(const trial* t, const mabd_model* model, const char* name) {
     const mabd_sim_def def = def_of(t, 1e-3);
     mabd_sim* sim = rig_sim(model, &def);

@@ -209,8 +209,8 @@ Test(energy_impacts, friction_of_a_sliding_box_takes_its_energy) {
     mabd_model_destroy(model);
 }
 
-// m v^2/2 = 1 J of a sliding box is friction in every formulation, or it is told that friction is not
-// booked: then it lies in the integrator, with what the balance has beside it.
+// m v^2/2 = 1 J of a sliding box is friction in every formulation, or it is told that friction is
+// not booked: then it lies in the integrator, with what the balance has beside it.
 Test(energy_impacts, friction_is_booked_or_said_to_be_unknown_in_every_formulation) {
     const contact_body box = {.shape = MABD_SHAPE_BOX,
                               .size = {0.2, 0.2, 0.02},

@@ -89,7 +89,8 @@ static mabd_model* stiff_sphere(void) {
 }
 
 // Until 0.16 s, shortly before full expansion: second order, all pairs open alike. The order is the
-// mean of three halvings (two sanitized); single ones vary from 1.66 to 2.26, because iterations end at 1e-9 rad
+// mean of three halvings (two sanitized); single ones vary from 1.66 to 2.26, because iterations
+// end at 1e-9 rad
 // (1.75 to 1.90 with the tolerance of the preset exact, which no step reaches on these redundant
 // rows). The bars are 100 times stiffer than steel, whose stretch adds 6e-8 m.
 Test(hoberman_motion, spin_opens_the_sphere_as_one_freedom) {

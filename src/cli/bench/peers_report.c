@@ -101,12 +101,12 @@ void peers_report_row(const peers_report* r) {
     fflush(r->text);
 }
 
-// The first row of mabd in the scene of a row; null if there is none that did all steps.
+// The first row of mabd in the scene of a row; null if there is none that ran.
 static const peers_row* first_own(const peers_report* r, int32_t i) {
     while (i > 0 && strcmp(r->rows[i - 1].scene, r->rows[i].scene) == 0) i--;
     const peers_row* row = &r->rows[i];
-    const bool complete = row->result.failed_step < 0 && !row->result.stopped;
-    return strcmp(row->peer, "mabd") == 0 && complete ? row : NULL;
+    const bool ran = row->result.failed_step < 0 && row->result.steps > 0;
+    return strcmp(row->peer, "mabd") == 0 && ran ? row : NULL;
 }
 
 void peers_report_ratios(const peers_report* r) {
@@ -122,9 +122,12 @@ void peers_report_ratios(const peers_report* r) {
         fprintf(r->text, "  %-16s %s takes %.3g of the time of %s; largest gap %.1e m, %.1e m",
                 row->scene, row->variant, a->seconds_per_step / b->seconds_per_step, first->variant,
                 a->max_gap, b->max_gap);
-        if (isfinite(row->overlap)) {
-            fprintf(r->text, "; deepest overlap %.1e m, %.1e m; rest %.1e m/s, %.1e m/s",
-                    row->overlap, first->overlap, a->rest_speed, b->rest_speed);
+        if (isfinite(row->overlap) && isfinite(first->overlap)) {
+            fprintf(r->text, "; deepest overlap %.1e m, %.1e m", row->overlap, first->overlap);
+        }
+        if (isfinite(row->overlap) && a->rest_speed >= 0) {
+            fprintf(r->text, "; rest %.1e m/s", a->rest_speed);
+            if (b->rest_speed >= 0) fprintf(r->text, ", %.1e m/s", b->rest_speed);
         }
         fputc('\n', r->text);
     }
