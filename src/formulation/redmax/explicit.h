@@ -12,7 +12,8 @@ void mabd_redmax_semi_implicit_load(const mabd_redmax_solve* s, const mabd_real*
 /// forces of rows are known, with the factored mass matrix (explicit.c).
 mabd_status mabd_redmax_semi_implicit_return(mabd_redmax_solve* s, const mabd_real* a,
                                              const mabd_real* force);
-/// Advance a part from s->from_node by s->h, with the accelerations in sim->end_q: v' = v + h a(q, v), q' = q + h v' (explicit.c).
+/// Advance a part from s->from_node by s->h, with the accelerations in sim->end_q:
+/// v' = v + h a(q, v), q' = q + h v' (explicit.c).
 mabd_status mabd_redmax_semi_implicit(mabd_redmax_solve* s);
 /// Advance a part from s->from_node by s->h by the Dormand-Prince pair in steps whose estimated
 /// error is at most newton_tolerance, relative to 1 + the size of each value (explicit.c).
