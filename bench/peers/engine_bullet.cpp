@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bullet as a peer, with its three kinds of joint.
 //
-//   impulse     btPoint2PointConstraint, btHingeConstraint, sequential impulses: its main solver, with
-//               its default of 10 sweeps and with 100
+//   impulse     btPoint2PointConstraint, btHingeConstraint, sequential impulses: its main solver,
+//               with its default of 10 sweeps and with 100
 //   dantzig     the same joints by its direct solver (btMLCPSolver, Dantzig): for small systems
 //   multibody   btMultiBody: Featherstone's articulated body algorithm, reduced coordinates, chains
 //               only here
 //
 // Damping and sleeping are off; other settings are defaults. Shapes have their default margins;
-// Bullet multiplies the friction of two bodies, so each has the root of its own. An ERP of 0.2 is the
-// default of Bullet; 0.8 is tried because the manual of ODE, the origin of the name, has it as the
-// upper end.
+// Bullet multiplies the friction of two bodies, so each has the root of its own. An ERP of 0.2 is
+// the default of Bullet; 0.8 is tried because the manual of ODE, the origin of the name, has it as
+// the upper end.
 #include "bench/peers/peer_harness.h"
 
 #include "math/quat.h"

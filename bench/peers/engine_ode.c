@@ -3,8 +3,8 @@
 // semi-implicit Euler. As its manual recommends: dWorldQuickStep for large systems (successive
 // over-relaxation, here 100 sweeps instead of 20), dWorldStep where accuracy matters (one dense
 // factorization: m^3 time, m^2 memory). The manual calls an ERP of 0.1 to 0.8 typical: its default
-// 0.2 and 0.8 are tried, and QuickStep's default of 20 sweeps; CFM has its default. Friction is that
-// of dContactApprox1, a pyramid in directions that ODE chooses.
+// 0.2 and 0.8 are tried, and QuickStep's default of 20 sweeps; CFM has its default. Friction is
+// that of dContactApprox1, a pyramid in directions that ODE chooses.
 #include "bench/peers/peer_harness.h"
 
 #include "math/quat.h"

@@ -2,8 +2,8 @@
 // Writes a peer_scene as MJCF, the model format of MuJoCo.
 //
 //   tree      bodies are nested along a spanning tree of the joints, breadth first from the world,
-//             or from a free body where no joint leads to it: reduced coordinates, no gap at the joints of the tree. Joints that close a loop are
-//             <equality><connect>
+//             or from a free body where no joint leads to it: reduced coordinates, no gap at the
+//             joints of the tree. Joints that close a loop are <equality><connect>
 //   free      all bodies are free, all joints are <equality><connect>
 //
 // A connect joins two points. A hinge is two of them, MJCF_HINGE_ARM apart along its axis; where a

@@ -11,7 +11,8 @@
 //            nearest anchor in the world (without one: to the centre of all); the energy that is
 //            released if all bodies hang straight down
 //   failed   a number that is not finite, |E - E_0| > 100 scale, or a failure of the engine
-//   rest     largest distance that a body's centre moved in the last PEER_REST seconds, over this time
+//   rest     largest distance that a body's centre moved in the last PEER_REST seconds, over that
+//            time
 //   time     processor time of the step alone; the fastest of the repeats of each step, which do
 //            the same work, so that other load of the machine counts little; mean over the steps
 //            after PEER_WARM_UP. The first repeat is judged

@@ -16,10 +16,10 @@
 // Frames of bodies: origin at the centre of mass, axes along the principal ones. Velocities are of
 // the centre of mass, in world axes. a, b: bodies from 0, -1 = the world; anchors are in the frame
 // of the body, or in world coordinates, and so are the two unit axes of a hinge; those of a ball
-// joint are zero. A body without mass and moments is fixed. Shapes, with their sizes and frames as in
-// MABD_SHAPE_LIST, are in the frame of their body; where two touch, friction is the geometric mean of
-// the two mu, and nothing rebounds. Bodies that share a joint and two fixed ones never touch. Numbers
-// have all digits: reading restores the same bits.
+// joint are zero. A body without mass and moments is fixed. Shapes, with their sizes and frames as
+// in MABD_SHAPE_LIST, are in the frame of their body; where two touch, friction is the geometric
+// mean of the two mu, and nothing rebounds. Bodies that share a joint and two fixed ones never
+// touch. Numbers have all digits: reading restores the same bits.
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scene of other engines as a model of mabd; see peer_import.h. Frames of bodies are the principal
-// ones, as in the scene.
+// A scene of other engines as a model of mabd; see peer_import.h. Frames of bodies are the
+// principal ones, as in the scene.
 #include "cli/bench/peer_import.h"
 
 #include "base/error.h"

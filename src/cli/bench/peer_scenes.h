@@ -34,8 +34,8 @@ mabd_status bench_peer_build(const bench_peer_case* what, mabd_model** model, ma
 /// Young's modulus of the bodies of a kind [Pa].
 double bench_peer_young(bench_peer_kind kind);
 /// Convert a model at its start to a scene of `steps` steps of h, to be destroyed. MABD_ERR_ARG if
-/// it has anything but dynamic and fixed bodies, ball joints and hinges without springs, gravity, and
-/// shapes that all touch without rebound.
+/// it has anything but dynamic and fixed bodies, ball joints and hinges without springs, gravity,
+/// and shapes that all touch without rebound.
 mabd_status bench_peer_export(const mabd_model* model, double h, int64_t steps, peer_scene* scene,
                               mabd_error* error);
 /// The same without what acts on the axes of joints: springs, drives, stops.
