@@ -91,13 +91,12 @@ typedef struct reader {
 } reader;
 
 static bool fail(const reader* r, const char* format, ...) {
+    char text[256];
     va_list arguments;
-    const int used = snprintf(r->message, r->size, "line %lld: ", (long long)r->line);
     va_start(arguments, format);
-    if (used >= 0 && (size_t)used < r->size) {
-        vsnprintf(r->message + used, r->size - (size_t)used, format, arguments);
-    }
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    snprintf(r->message, r->size, "line %lld: %s", (long long)r->line, text);
     return false;
 }
 
