@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <math.h>
+#include <string.h>
 
 static mabd_sim_def direct_def(double h, int substeps) {
     mabd_sim_def def = impulse_def(h, substeps, 1, 1);
@@ -158,6 +159,24 @@ Test(impulse_direct, a_load_of_a_thousand_links_hangs_on) {
     const mabd_sim_def coarse = direct_def(0.01, 16), fine = direct_def(0.01, 32);
     cr_expect(lt(dbl, chain_gap(10, 1000, &coarse, 5), 2.4e-3));
     cr_expect(lt(dbl, chain_gap(10, 1000, &fine, 5), 1e-9));
+}
+
+// Where projections do not close the joints, a warning says so, once.
+Test(impulse_direct, joints_that_stay_open_are_reported) {
+    mabd_chain_def chain = mabd_default_chain_def();
+    chain.links = 10;
+    chain.end_mass_ratio = 1000;
+    for (int fine = 0; fine < 2; fine++) {
+        mabd_model* model = rig_chain_model(&chain, (mabd_real)-9.81);
+        const mabd_sim_def def = direct_def(0.01, fine ? 32 : 4);
+        mabd_sim* sim = rig_sim(model, &def);
+        mabd_warning warnings[4];
+        for (int i = 0; i < 200; i++) rig_step(sim);
+        const int32_t count = mabd_sim_warnings(sim, 4, warnings);
+        cr_expect(eq(int, count, !fine), "%d warnings", (int)count);
+        if (count > 0) cr_expect(strstr(warnings[0].text, "stay open") != NULL);
+        rig_destroy(sim, model);
+    }
 }
 
 // A pendulum of 0.1 m in 10 s, one substep and 10 sweeps: each choice has its own drift.

@@ -29,7 +29,8 @@ struct mabd_impulse_direct {
     mabd_rigid_twist* way;         // (bodies) of a projection
     mabd_quat* kept_q;             // (bodies) before a projection
     mabd_vec3* kept_c;             // (bodies)
-    int32_t* refused;              // (components) projections of the step that did not help
+    int32_t* refused;              // (components) projections that did not help
+    bool told;                     // it was said
     size_t solver_bytes;
     mabd_arena arena;
 };

@@ -10,6 +10,8 @@
 #define MABD_IMPULSE_HERTZ_MAX ((mabd_real)0.25)
 /// Error of the rows of a mechanism below which its poses are not projected (2-norm) [m], [rad].
 #define MABD_IMPULSE_PROJECT_LEAST ((mabd_real)1e-13)
+/// Error from which it is said if no projection makes it smaller (2-norm) [m], [rad].
+#define MABD_IMPULSE_PROJECT_MUCH ((mabd_real)1e-6)
 /// Most halvings of a projection.
 #define MABD_IMPULSE_PROJECT_HALVINGS 6
 /// Packs of bodies that a thread takes at once: 512 bodies.

@@ -81,6 +81,7 @@ static void project_component(mabd_impulse_sim* sim, int32_t component, mabd_poo
     const mabd_plan_component* c = &d->plan->components[component];
     const mabd_real before = set_errors(sim, c, true);
     const mabd_real least = MABD_IMPULSE_PROJECT_LEAST * MABD_IMPULSE_PROJECT_LEAST;
+    const mabd_real much = MABD_IMPULSE_PROJECT_MUCH * MABD_IMPULSE_PROJECT_MUCH;
     d->bad[component] = -1;
     if (!(before > least)) return;
     mabd_impulse_direct_reduce(sim, component, pool);
@@ -90,13 +91,33 @@ static void project_component(mabd_impulse_sim* sim, int32_t component, mabd_poo
     mabd_real part = 1;
     for (int k = 0; k <= MABD_IMPULSE_PROJECT_HALVINGS; k++, part /= 2) {
         move_bodies(sim, c, part);
-        if (set_errors(sim, c, false) < before) return;
+        const mabd_real after = set_errors(sim, c, false);
+        if (!(after < before)) continue;
+        d->refused[component] += after > much && after > before / 4;
+        return;
     }
     move_bodies(sim, c, 0);
-    d->refused[component]++;
+    d->refused[component] += before > much;
+}
+
+// Say it once if a projection took less than half of an error that counts.
+static void tell(mabd_impulse_sim* sim) {
+    mabd_impulse_direct* d = sim->direct;
+    for (int32_t i = 0; i < d->plan->component_count && !d->told; i++) {
+        if (d->refused[i] == 0) continue;
+        int32_t s = d->plan->components[i].slot_first;
+        while (d->plan->slot_joint[s] < 0) s++; // junctions have joints around them
+        d->told = true;
+        mabd_warn(
+            &sim->warnings, -1, d->plan->slot_joint[s],
+            (int64_t)((sim->time + sim->def.h / 2) / sim->def.h),
+            "joints stay open: the projection of their poses takes less than half of the error "
+            "away; more substeps help");
+    }
 }
 
 mabd_status mabd_impulse_project(mabd_impulse_sim* sim, mabd_error* error) {
     mabd_impulse_each_component(sim, project_component);
+    tell(sim);
     return mabd_impulse_direct_check(sim, error);
 }
