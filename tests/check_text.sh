@@ -3,6 +3,7 @@
 # Check the text of the tree:
 #   lines      sources have at most 100 columns
 #   names      file names are unique: headers everywhere, other sources outside of src/formulation
+#   gt         no test uses gt() of Criterion, which holds for equal values: lt() does not
 #   comments   every function of include/mabd has a doc comment directly above it that stands alone
 # usage: check_text.sh SOURCE_DIR
 set -eu
@@ -27,6 +28,11 @@ long_lines() {
         LC_ALL=C.UTF-8 grep -cE '^.{101,}$' $(sources)
         LC_ALL=C.UTF-8 grep -cE '^ *#.{100,}$' $(scripts)
     } | awk -F: '$2 > 0 { print $2, $1 }'
+}
+
+# FILE:LINE of every use of gt()
+greater() {
+    grep -rnE '(^|[^a-z_])gt\(' tests --include='*.[ch]' --include='*.cpp' | cut -d: -f1,2
 }
 
 check_names() {
@@ -60,4 +66,7 @@ bare_functions | awk '
     { printf "include/mabd: %s: expected a doc comment directly above it that stands alone\n", $1 }
     END { exit NR > 0 }' || failed=1
 check_names || failed=1
+greater | awk '
+    { printf "%s: gt() holds for equal values, write lt() with its arguments swapped\n", $1 }
+    END { exit NR > 0 }' || failed=1
 exit "$failed"

@@ -717,7 +717,7 @@ Test(cli, render_shows_what_is_in_a_bowl) {
     expect_code("render f.h5 --size 640x360 -o f.png", 0);
     expect_code("render f.h5 --size 640x360 --direction 0.42,-1,0.4 -o side.png", 0);
     cr_expect(eq(int, count_colored("side.png"), 0), "the direction given is used");
-    cr_expect(gt(int, count_colored("f.png"), 40 * 15));
+    cr_expect(lt(int, 40 * 15, count_colored("f.png")));
 }
 
 // ---- bench -------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ Test(cli_help, the_man_page_has_every_option_of_every_command) {
     char* man = output_of("help --man");
     int count = 0;
     for (int i = 0; COMMANDS[i] != NULL; i++) count += for_options(COMMANDS[i], expect_in_man, man);
-    cr_expect(gt(int, count, 60), "%d options", count);
+    cr_expect(lt(int, 60, count), "%d options", count);
     free(man);
 }
 

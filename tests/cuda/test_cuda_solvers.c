@@ -81,7 +81,7 @@ Test(cuda_solvers, every_direct_solver_has_a_component) {
 
 Test(cuda_solvers, solve_a_component_of_each_kind) {
     const mabd_dual_report cg = expect_solution(MABD_DUAL_AUTO, MABD_CUDA_PCG);
-    cr_expect(gt(i32, cg.iterations, 0));
+    cr_expect(lt(i32, 0, cg.iterations));
     cr_expect(le(dbl, (double)cg.residual, 1e-12));
 }
 
@@ -89,7 +89,7 @@ Test(cuda_solvers, solve_a_component_of_each_kind) {
 Test(cuda_solvers, solve_by_sweeps_where_the_user_says_so) {
     const mabd_dual_report cg = expect_solution(MABD_DUAL_PCG, MABD_CUDA_PCG);
     const mabd_dual_report gs = expect_solution(MABD_DUAL_GS, MABD_CUDA_GS);
-    cr_expect(gt(i32, gs.iterations, cg.iterations));
+    cr_expect(lt(i32, cg.iterations, gs.iterations));
 }
 
 Test(cuda_solvers, only_nets_iterate) {

@@ -132,7 +132,7 @@ static void check(mabd_joint_chart chart, int side, mabd_integrator method, doub
            mabd_integrator_name(method), switches, error, forward);
     cr_expect(lt(dbl, error, 1e-7), "%s %d %s", name, side, mabd_integrator_name(method));
     cr_expect(lt(dbl, forward, 1e-11), "%s %d %s", name, side, mabd_integrator_name(method));
-    cr_expect(gt(i32, switches, 0), "%s %d %s", name, side, mabd_integrator_name(method));
+    cr_expect(lt(i32, 0, switches), "%s %d %s", name, side, mabd_integrator_name(method));
     *worst = fmax(*worst, error);
     mabd_gradient_destroy(g);
     mabd_model_destroy(model);

@@ -147,7 +147,7 @@ static void expect_widest(const long_chain* c) {
     mabd_affine_update(cpu);
     const mabd_affine_joint_error found = mabd_affine_check_joints(cpu, cpu->q_new);
     cpu->stages->check(cpu, cpu->q_new, 0, c->model->joint_count, &all);
-    cr_assert(gt(dbl, all.gap, 1e-6));
+    cr_assert(lt(dbl, 1e-6, all.gap));
     cr_expect(epsilon_eq(dbl, found.gap, all.gap, 1e-12));
     cr_expect(eq(i32, found.joint, all.joint));
 }

@@ -87,8 +87,8 @@ Test(pile_mixed, rotations_depend_on_seed_and_place) {
         place += fabs(q - scene_body(many, c)->rotation[k]);
     }
     cr_expect(eq(dbl, same, 0));
-    cr_expect(gt(dbl, seed, 0.01));
-    cr_expect(gt(dbl, place, 0.01));
+    cr_expect(lt(dbl, 0.01, seed));
+    cr_expect(lt(dbl, 0.01, place));
     mabd_scene_destroy(few);
     mabd_scene_destroy(many);
     mabd_scene_destroy(other);

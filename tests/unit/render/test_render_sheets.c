@@ -92,7 +92,7 @@ static void expect_raised(int32_t n, mabd_render_item* items) {
     cr_expect(eq(int, red_of(&def, n, items, 0), 0), "the case shows nothing");
     def.camera.raise = true;
     const double radius = focal * 0.1 / 40, area = acos(-1.0) * radius * radius;
-    cr_expect(gt(dbl, red_of(&def, n, items, 0), (n - 1) * area));
+    cr_expect(lt(dbl, (n - 1) * area, red_of(&def, n, items, 0)));
 }
 
 Test(render_sheets, the_fitted_camera_looks_over_the_rim_of_a_bowl) {

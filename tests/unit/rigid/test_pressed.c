@@ -133,7 +133,7 @@ static void check_conditions(const pressed_case* c, const mabd_rigid_twist* u,
         const mabd_rigid_pressed* own = &c->contacts[i];
         const double rate = rate_of(own, v);
         cr_assert(ge(dbl, k[i], 0));
-        cr_assert(gt(dbl, rate, -1e-9));
+        cr_assert(lt(dbl, -1e-9, rate));
         cr_assert(k[i] == 0 || fabs(rate) < 1e-8, "impulse %g, rate %g", k[i], rate);
         const int32_t sides[2] = {own->a, own->b};
         for (int s = 0; s < 2; s++) {
