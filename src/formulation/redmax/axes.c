@@ -56,7 +56,7 @@ static mabd_real target_of(const mabd_redmax_solve* s, const mabd_redmax_freedom
     const size_t k = (size_t)f->coordinate;
     if (!sim->inputs.target_set[k]) return mabd_rigid_signal(signal, s->from, s->h, s->time);
     return mabd_rigid_held_target(&sim->inputs, k, mabd_axis_is_position(f->control),
-                                  (s->time - sim->whole_time) / sim->whole_h);
+                                  (s->time - sim->time + sim->begun) / sim->whole_h);
 }
 
 // Bound of the friction that is a part of the law; smooth friction is none.
@@ -279,7 +279,7 @@ mabd_real mabd_redmax_target_share(const mabd_redmax_solve* s, const mabd_redmax
     if (!sim->inputs.target_set[k]) return 0;
     const mabd_real share =
         mabd_rigid_target_share(&sim->inputs, k, mabd_axis_is_position(f->control),
-                                (s->time - sim->whole_time) / sim->whole_h);
+                                (s->time - sim->time + sim->begun) / sim->whole_h);
     *last = 1 - share;
     return share;
 }

@@ -54,7 +54,7 @@ void mabd_redmax_prescribed(const mabd_redmax_solve* s, int32_t k, mabd_real* q,
         *q = *rate = 0;
         return;
     }
-    const mabd_real left = sim->whole_time + sim->whole_h - sim->time; // of a step in parts
+    const mabd_real left = sim->whole_h - sim->begun; // of a step in parts
     *rate = (sim->inputs.target[f->coordinate] - sim->now.q[k]) / left;
     *q = sim->now.q[k] + (s->time - sim->time) * *rate;
 }

@@ -321,9 +321,10 @@ typedef struct mabd_redmax_sim {
     struct mabd_redmax_contacts* contacts; // null = none
     mabd_redmax_solve* contact_solves;     // (parts) stages of parts with contacts
     bool* contact_poses;                   // (parts) value of the part's own
-    mabd_real whole_time, whole_h;         // the step, also while it is taken in parts [s]
-    bool divides;                          // a step whose contacts fail can be divided further
-    void* kept_state;                      // of the start of a step that is taken in parts
+    mabd_real whole_h;                     // of the step, also while it is taken in parts [s]
+    mabd_real begun;  // of such a step before the part that is being taken, else 0 [s]
+    bool divides;     // a step whose contacts fail can be divided further
+    void* kept_state; // of the start of a step that is taken in parts
     size_t kept_bytes;
     mabd_redmax_thrust* push;     // (links) of contacts; null = none
     mabd_spatial* contact_wrench; // (links) kept from round to round of contacts

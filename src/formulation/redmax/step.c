@@ -654,7 +654,8 @@ static mabd_status take_steps(mabd_redmax_sim* sim, mabd_real time, int32_t coun
     for (int32_t i = 0; i < sim->part_count; i++) sim->parts[i].has_history = false;
     for (int32_t i = 0; i < count && status == MABD_OK; i++) {
         mabd_step_info own = {.converged = true, .worst_joint = -1};
-        status = take_step(sim, time + (mabd_real)i * h, &own, bad);
+        sim->begun = (mabd_real)i * h;
+        status = take_step(sim, time + sim->begun, &own, bad);
         own.iterations += sum.iterations, own.retries += sum.retries;
         own.line_searches += sum.line_searches, own.converged &= sum.converged;
         own.contact_iterations += sum.contact_iterations;
@@ -669,6 +670,7 @@ static mabd_status take_steps(mabd_redmax_sim* sim, mabd_real time, int32_t coun
     }
     for (int32_t i = 0; i < sim->part_count; i++) sim->parts[i].has_history = false;
     set_length(sim, sim->whole_h);
+    sim->begun = 0;
     sum.substeps = count;
     *info = sum;
     return status;
@@ -703,7 +705,6 @@ mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, m
     memset(info, 0, sizeof *info);
     info->converged = true, info->worst_joint = -1;
     const bool implicit = is_implicit(sim->def.integrator);
-    sim->whole_time = time, sim->whole_h = sim->def.h;
     sim->divides = implicit && sim->def.max_halvings > 0;
     mabd_status status = take_step(sim, time, info, &bad);
     const bool failed = status == MABD_ERR_DIVERGED || status == MABD_ERR_SINGULAR;
