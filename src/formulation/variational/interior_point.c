@@ -35,26 +35,6 @@ static mabd_real larger(mabd_real a, mabd_real b) {
 
 // ---- products ----------------------------------------------------------------------------------
 
-// Means after the part `step` of the increments.
-static means mean_products(const mabd_interior_problem* p, mabd_real step) {
-    means sum = {0, 0};
-    int32_t sliding = 2 * p->box_count;
-    for (int32_t i = 0; i < p->contact_count; i++) {
-        const mabd_barrier_contact* c = &p->contacts[i];
-        sum.pressure += mabd_barrier_pressure_product(c, step) / c->weight;
-        sum.friction += mabd_barrier_friction_product(c, step, -1) / c->weight;
-        sliding += c->c > 0;
-    }
-    for (int32_t i = 0; i < p->box_count; i++) {
-        mabd_real products[2];
-        mabd_barrier_box_products(&p->boxes[i], step, products);
-        sum.friction += (products[0] + products[1]) / p->boxes[i].most;
-    }
-    sum.pressure /= (mabd_real)(p->contact_count > 0 ? p->contact_count : 1);
-    sum.friction /= (mabd_real)(sliding > 0 ? sliding : 1);
-    return sum;
-}
-
 // The end of the iteration: products of contacts, then of friction and boxes.
 static means end_of(const mabd_interior_problem* p, mabd_real slide) {
     const means end = {p->tolerance, slide};
@@ -81,6 +61,35 @@ static mabd_barrier_target box_target(const mabd_barrier_box* b, means mu, bool 
     const mabd_real least = MABD_INTERIOR_SOFTNESS * b->mobility * b->most * b->most;
     if (mu.friction > 0) t.friction = larger(t.friction, least);
     return t;
+}
+
+// What the pressure product of a contact is relative to. The target of a stop is often raised far
+// above its weight, which is that of the tolerance of rows: relative to the weight alone, one
+// product that is where it ends would keep those of all others from their ends.
+static mabd_real pressure_weight(const mabd_interior_problem* p, const mabd_barrier_contact* c,
+                                 means end) {
+    if (c->c > 0) return c->weight;
+    return contact_target(p, c, end, false, false).pressure / end.pressure;
+}
+
+// Means after the part `step` of the increments.
+static means mean_products(const mabd_interior_problem* p, means end, mabd_real step) {
+    means sum = {0, 0};
+    int32_t sliding = 2 * p->box_count;
+    for (int32_t i = 0; i < p->contact_count; i++) {
+        const mabd_barrier_contact* c = &p->contacts[i];
+        sum.pressure += mabd_barrier_pressure_product(c, step) / pressure_weight(p, c, end);
+        sum.friction += mabd_barrier_friction_product(c, step, -1) / c->weight;
+        sliding += c->c > 0;
+    }
+    for (int32_t i = 0; i < p->box_count; i++) {
+        mabd_real products[2];
+        mabd_barrier_box_products(&p->boxes[i], step, products);
+        sum.friction += (products[0] + products[1]) / p->boxes[i].most;
+    }
+    sum.pressure /= (mabd_real)(p->contact_count > 0 ? p->contact_count : 1);
+    sum.friction /= (mabd_real)(sliding > 0 ? sliding : 1);
+    return sum;
 }
 
 // Responses of all contacts and boxes with targets.
@@ -160,7 +169,7 @@ static means affine_targets(const mabd_interior_problem* p, means mu, means end)
     p->host.solve(p->host.self);
     (void)p->host.limit(p->host.self, &length);
     const mabd_real edge = boundary(p);
-    const means reached = mean_products(p, edge < 1 ? edge : 1);
+    const means reached = mean_products(p, end, edge < 1 ? edge : 1);
     mabd_real sigma = larger(cube_ratio(reached.pressure, mu.pressure),
                              cube_ratio(reached.friction, mu.friction));
     sigma = larger(sigma, MABD_INTERIOR_LEAST_SIGMA);
@@ -182,7 +191,7 @@ typedef struct progress {
 
 // Means of the products; that of pressures is not far ahead of friction.
 static means paced_products(const mabd_interior_problem* p, means end) {
-    means mu = mean_products(p, 0);
+    means mu = mean_products(p, end, 0);
     if (end.friction < end.pressure) return mu;
     mu.pressure = larger(mu.pressure, MABD_INTERIOR_PACE_S * mu.friction);
     return mu;
