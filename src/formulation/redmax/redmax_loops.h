@@ -102,6 +102,8 @@ mabd_real* mabd_redmax_mass_matrix(const mabd_redmax_solve* s);
 /// Find the rows that follow from others at s->from_node, which stages by rates leave out, and
 /// clear their forces; the iterate is lost (redundancy.c).
 void mabd_redmax_leave_out_rows(const mabd_redmax_solve* s);
+/// Diagonal entry of G M^-1 G' below which a row has no effect; 0 of couplings (redundancy.c).
+mabd_real mabd_redmax_least_effect(const mabd_redmax_solve* s, int32_t r);
 /// Let the stage hold all rows again; false if none was left out (redundancy.c).
 bool mabd_redmax_take_rows_back(const mabd_redmax_solve* s);
 /// mabd_redmax_mass_solve of a stage: c (borders) in, y out (border.c).

@@ -44,12 +44,15 @@ static mabd_real free_effect(const mabd_redmax_sim* sim, int32_t link, mabd_spat
            3 * mabd_v3_dot(W.w, W.w) / (Io->c1.x + Io->c2.y + Io->c3.z);
 }
 
-static bool has_effect(const mabd_redmax_solve* s, int32_t r, mabd_real diagonal) {
+mabd_real mabd_redmax_least_effect(const mabd_redmax_solve* s, int32_t r) {
     const mabd_redmax_border* row = mabd_redmax_borders(s) + r;
-    if (row->coupling) return true;
-    const mabd_real whole =
-        free_effect(s->sim, row->a, row->on_a) + free_effect(s->sim, row->b, row->on_b);
-    return diagonal > LEAST_ROW * whole;
+    if (row->coupling) return 0;
+    return LEAST_ROW *
+           (free_effect(s->sim, row->a, row->on_a) + free_effect(s->sim, row->b, row->on_b));
+}
+
+static bool has_effect(const mabd_redmax_solve* s, int32_t r, mabd_real diagonal) {
+    return mabd_redmax_borders(s)[r].coupling || diagonal > mabd_redmax_least_effect(s, r);
 }
 
 // Row with the largest pivot relative to its diagonal entry, of those that are left; -1 = none.
@@ -210,7 +213,7 @@ void mabd_redmax_leave_out_rows(const mabd_redmax_solve* s) {
     mabd_real* A = mabd_redmax_mass_matrix(&poses);
     for (int32_t r = 0; r < n; r++) {
         diagonal[r] = A[(size_t)r * (size_t)n + (size_t)r], left[r] = true;
-        if (!has_effect(&poses, r, diagonal[r])) A[(size_t)r * (size_t)n + (size_t)r] = 0;
+        if (!has_effect(&poses, r, diagonal[r])) diagonal[r] = (mabd_real)INFINITY; // no pivot
     }
     while ((best = best_row(n, A, diagonal, left)) >= 0) {
         left[best] = false;
