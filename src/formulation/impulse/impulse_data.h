@@ -143,6 +143,7 @@ typedef struct mabd_impulse_sim {
     int32_t* body_force;         // (bodies + 1) first force of a body
     mabd_impulse_blocks* blocks; // joints = iterative, else null
     mabd_impulse_direct* direct; // joints = direct, else null
+    mabd_real size2;             // mabd_impulse_largest_size2
 
     // state
     mabd_impulse_line* lines; // (bodies + 1)
@@ -155,13 +156,14 @@ typedef struct mabd_impulse_sim {
     int32_t depth;            // of automatic substeps: 2^depth in a step
     mabd_rigid_inputs inputs;
     mabd_rigid_books books;
-    mabd_real time; // [s] of the state
+    mabd_real given; // most energy that bodies were given in the run so far [J] (divergence.c)
+    mabd_real time;  // [s] of the state
 
     // state before the step
     mabd_impulse_line* last_lines;
     mabd_quat* last_q;
     mabd_vec3* last_c;
-    mabd_real *last_x, *last_lambda, *last_axis_impulse, last_part;
+    mabd_real *last_x, *last_lambda, *last_axis_impulse, last_part, last_given;
     mabd_rigid_books last_books;
 
     // workspace

@@ -41,5 +41,9 @@
 /// Stiffness of a row that has a torque and no stiffness of its own, relative to the springs of its
 /// joint.
 #define MABD_IMPULSE_SLOPE_LEAST ((mabd_real)1e-6)
+/// Kinetic energy of fast bodies, relative to all energy that bodies were given, at which a step
+/// diverges (divergence.c): beyond what errors of the order h gain, and few steps before numbers
+/// end.
+#define MABD_IMPULSE_GAIN_MOST ((mabd_real)10)
 /// Most substeps and sweeps that a definition may have.
 #define MABD_IMPULSE_COUNT_MAX 100000

@@ -90,6 +90,13 @@ mabd_impulse_soft mabd_impulse_soft_row(const mabd_impulse_def* def, mabd_real h
 /// Advance by def.h: entry step of the table (step.c).
 mabd_status mabd_impulse_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error);
 
+/// Return the square of the radius of gyration [m^2] of the largest body that moves by forces
+/// (divergence.c).
+mabd_real mabd_impulse_largest_size2(const mabd_impulse_sim* sim);
+/// End a step, whose works are booked, in which bodies gained energy without cause:
+/// MABD_ERR_DIVERGED with body and time (divergence.c).
+mabd_status mabd_impulse_check_gain(mabd_impulse_sim* sim, mabd_real time, mabd_error* error);
+
 /// Return to the start state (state.c).
 mabd_status mabd_impulse_start(void* self, mabd_error* error);
 /// Entries of the table (state.c).

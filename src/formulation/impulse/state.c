@@ -58,13 +58,14 @@ mabd_status mabd_impulse_start(void* self, mabd_error* error) {
     (void)error;
     sim->time = 0;
     place_others(sim);
+    sim->size2 = mabd_impulse_largest_size2(sim);
     memset(sim->x, 0, 2 * (size_t)sim->model->coordinate_count * sizeof *sim->x);
     memset(sim->times, 0, sizeof sim->times);
     mabd_rigid_inputs_clear(&sim->inputs);
     mabd_impulse_set_poses(sim, 0);
     mabd_impulse_read_coordinates(sim);
     forget_impulses(sim);
-    sim->depth = 0;
+    sim->depth = 0, sim->given = 0;
     mabd_impulse_watch_stability(sim);
     const mabd_measure start = mabd_impulse_measure(sim);
     mabd_rigid_books_open(&sim->books, &start);
@@ -102,6 +103,7 @@ static void copy_step(mabd_impulse_sim* sim, bool back) {
         {sim->axis_impulse, sim->last_axis_impulse, (size_t)sim->axis_count * real},
         {&sim->part, &sim->last_part, real},
         {&sim->books, &sim->last_books, sizeof sim->books},
+        {&sim->given, &sim->last_given, real},
     };
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         memcpy(back ? arrays[i].now : arrays[i].last, back ? arrays[i].last : arrays[i].now,
@@ -135,6 +137,7 @@ static void visit(void* self, mabd_rigid_cursor* at) {
     mabd_rigid_visit(at, &sim->depth, sizeof sim->depth);
     mabd_rigid_inputs_visit(&sim->inputs, at);
     mabd_rigid_visit(at, &sim->books, sizeof sim->books);
+    mabd_rigid_visit(at, &sim->given, real);
     if (!sim->contacts) return;
     const mabd_list* kept = &sim->contacts->kept;
     mabd_rigid_visit(at, kept->data, (size_t)kept->count * sizeof(mabd_impulse_kept));

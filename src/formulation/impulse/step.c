@@ -181,14 +181,17 @@ mabd_status mabd_impulse_step(void* self, mabd_real time, mabd_step_info* info, 
     sim->time = time;
     mabd_impulse_keep(sim);
     memset(sim->axis_work, 0, (size_t)sim->model->coordinate_count * sizeof *sim->axis_work);
-    const mabd_status status = advance(sim, time, error);
+    mabd_status status = advance(sim, time, error);
+    if (status == MABD_OK) {
+        mabd_impulse_book_step(sim, time);
+        status = mabd_impulse_check_gain(sim, time, error);
+    }
     if (status != MABD_OK) {
         mabd_impulse_undo(sim);
         return status;
     }
     sim->time = time + sim->def.h;
     report(sim, info);
-    mabd_impulse_book_step(sim, time);
     mabd_impulse_watch_stability(sim);
     mabd_rigid_inputs_keep(&sim->inputs);
     sim->times[MABD_IMPULSE_STEP] += mabd_clock() - clock + inside - timed(sim);
