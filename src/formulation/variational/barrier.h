@@ -401,6 +401,20 @@ MABD_FN mabd_real mabd_barrier_friction_product(const mabd_barrier_contact* p, m
     return target < 0 ? (sum + sigma * psi) / (p->sides + 1) : worst;
 }
 
+/// Return the smaller value of Jordan's product of the circle's friction after the part `step` of
+/// the increments [W]: their mean is the friction product, their product that of the determinants.
+MABD_FN mabd_real mabd_barrier_least_friction(const mabd_barrier_contact* p, mabd_real step) {
+    const mabd_real b[2] = {p->beta[0] + step * p->dbeta[0], p->beta[1] + step * p->dbeta[1]};
+    const mabd_real e[2] = {p->eta[0] + step * p->deta[0], p->eta[1] + step * p->deta[1]};
+    const mabd_real u = p->c * (p->gamma + step * p->dgamma), w = p->psi + step * p->dpsi;
+    const mabd_real lb = (mabd_real)sqrt(b[0] * b[0] + b[1] * b[1]);
+    const mabd_real le = (mabd_real)sqrt(e[0] * e[0] + e[1] * e[1]);
+    const mabd_real mean = u * w + b[0] * e[0] + b[1] * e[1];
+    const mabd_real both = (u - lb) * (u + lb) * (w - le) * (w + le);
+    const mabd_real square = mean * mean - both;
+    return both / (mean + (square > 0 ? (mabd_real)sqrt(square) : 0));
+}
+
 // ---- start -------------------------------------------------------------------------------------
 
 /// Set the friction variables of a contact to the middle of its cone. psi > 0 [m/s].

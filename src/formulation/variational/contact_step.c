@@ -246,30 +246,39 @@ static mabd_real largest_speed(const mabd_variational_solve* s) {
     return most;
 }
 
+// One iteration from the start of the barriers, or a second attempt from cold.
+static mabd_interior_report attempt(meeting* m, const mabd_interior_problem* problem) {
+    const mabd_interior_report report = mabd_interior_point(problem);
+    m->s->report->iterations += report.iterations;
+    m->s->report->barrier_iterations += report.iterations;
+    m->s->report->restarts += report.restarts;
+    return report;
+}
+
 static mabd_status iterate(meeting* m) {
     const mabd_variational_solve* s = m->s;
     const mabd_sim_def* def = &s->sim->def;
     const mabd_interior_host host = {m, evaluate, factor, solve, limit, move, restart};
     const mabd_real round_off = mabd_variational_round_off(s);
-    const mabd_interior_problem problem = {.host = host,
-                                           .contacts = m->barriers,
-                                           .boxes = m->boxes,
-                                           .contact_count = m->touch_count,
-                                           .box_count = m->box_count,
-                                           .tolerance = def->contact_tolerance,
-                                           .row_tolerance = def->row_tolerance + 10 * round_off,
-                                           .h = s->h,
-                                           .speed = largest_speed(s),
-                                           .max_iterations = MABD_INTERIOR_MAX_ITERATIONS};
+    mabd_interior_problem problem = {.host = host,
+                                     .contacts = m->barriers,
+                                     .boxes = m->boxes,
+                                     .contact_count = m->touch_count,
+                                     .box_count = m->box_count,
+                                     .tolerance = def->contact_tolerance,
+                                     .row_tolerance = def->row_tolerance + 10 * round_off,
+                                     .h = s->h,
+                                     .speed = largest_speed(s),
+                                     .max_iterations = MABD_INTERIOR_MAX_ITERATIONS};
     start_barriers(m);
     for (int32_t i = 0; i < s->island->body_count; i++) {
         const int32_t body = s->island->bodies[i];
         s->sim->contacts->velocity[body] = s->sim->motion[body].V;
     }
-    const mabd_interior_report report = mabd_interior_point(&problem);
-    s->report->iterations += report.iterations;
-    s->report->barrier_iterations += report.iterations;
-    s->report->restarts += report.restarts;
+    mabd_interior_report report = attempt(m, &problem);
+    problem.central = true;
+    problem.max_iterations = MABD_INTERIOR_MAX_SECOND;
+    if (!report.converged && m->status == MABD_OK) report = attempt(m, &problem);
     if (report.converged) {
         int32_t joint;
         if (!mabd_variational_is_reversed(s, &joint)) return MABD_OK;

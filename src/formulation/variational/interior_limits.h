@@ -13,6 +13,11 @@
 /// Products over their targets below which an iteration aims at the end, without second order: with
 /// it the iteration circles there.
 #define MABD_INTERIOR_NEAR_END ((mabd_real)10)
+/// Least part that the smaller value of friction has of their mean in a second attempt; steps that
+/// miss it are cut, at most that many times.
+#define MABD_INTERIOR_CENTRAL      ((mabd_real)0.1)
+#define MABD_INTERIOR_CENTRAL_CUT  ((mabd_real)0.8)
+#define MABD_INTERIOR_CENTRAL_CUTS 10
 /// Step below which the products are kept instead.
 #define MABD_INTERIOR_SHORT_STEP ((mabd_real)0.3)
 /// Part of the products to aim at after they were kept once.
@@ -43,3 +48,5 @@
 #define MABD_INTERIOR_ROUND_OFF ((mabd_real)1e-14)
 /// Budget of one solve. The slowest of 1260 steps of random boxes took 38.
 #define MABD_INTERIOR_MAX_ITERATIONS 60
+/// Budget of a second attempt, whose steps are shorter.
+#define MABD_INTERIOR_MAX_SECOND 150

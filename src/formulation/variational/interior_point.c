@@ -11,6 +11,8 @@
 //   4  a step below 0.3: also try target mu without second order, or half of it after such a step,
 //      and take the longer
 //   5  0.995 of the way to the boundary
+//      a second attempt, after a failure, cuts steps of friction that leave the path: with both
+//      cones at their edges, slips that turn take hundreds of steps
 //   6  three steps below 0.02 in a row: cold restart. The line search of [VI] has no restart: the
 //      loop does not end there once an iterate jams in a corner of a cone
 //
@@ -149,11 +151,30 @@ static mabd_real boundary(const mabd_interior_problem* p) {
     return step;
 }
 
+// True if friction stays near the path: the smaller of its two values of Jordan's product is no
+// part of the mean of both that lets the next steps jam, or grows.
+static bool is_central(const mabd_interior_problem* p, mabd_real step) {
+    for (int32_t i = 0; i < p->contact_count; i++) {
+        const mabd_barrier_contact* c = &p->contacts[i];
+        if (!(c->c > 0) || c->sides > 0) continue;
+        const mabd_real least = mabd_barrier_least_friction(c, step);
+        const mabd_real mean = mabd_barrier_friction_product(c, step, -1);
+        if (least < MABD_INTERIOR_CENTRAL * mean && least < mabd_barrier_least_friction(c, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // The step to take; *length gets the displacement by whole increments.
 static mabd_real choose_step(const mabd_interior_problem* p, mabd_real* length) {
     const mabd_real bodies = p->host.limit(p->host.self, length);
     const mabd_real step = (mabd_real)fmin(MABD_INTERIOR_BOUNDARY_PART * boundary(p), bodies);
-    return step < 1 ? step : 1;
+    mabd_real part = step < 1 ? step : 1;
+    for (int i = 0; p->central && i < MABD_INTERIOR_CENTRAL_CUTS && !is_central(p, part); i++) {
+        part *= MABD_INTERIOR_CENTRAL_CUT;
+    }
+    return part;
 }
 
 static mabd_real cube_ratio(mabd_real a, mabd_real b) {
@@ -285,6 +306,7 @@ mabd_interior_report mabd_interior_point(const mabd_interior_problem* p) {
     mabd_interior_report out = {0, 0, false, 0, MABD_OK};
     progress at = {p->tolerance, 0, (mabd_real)INFINITY, 0, false, (mabd_real)INFINITY, 0};
     const means zero = {0, 0};
+    if (p->central) restart(p, out.restarts++);
     while (true) {
         const mabd_interior_error error = p->host.evaluate(p->host.self);
         if (!error.finite) return out;

@@ -43,6 +43,7 @@ typedef struct mabd_interior_problem {
     mabd_real h;             // of a step [s]
     mabd_real speed;         // largest of the bodies, for cold restarts [m/s]
     int32_t max_iterations;
+    bool central; // a second attempt: from cold, and friction stays near the path
 } mabd_interior_problem;
 
 /// Result of an iteration.
