@@ -111,6 +111,6 @@ Test(impulse_threads, all_joints_with_controls) {
 }
 
 Test(impulse_threads, joints_solved_at_once) {
-    expect_same(every_kind(RANDOM_MIXED, 120, 2), true);
+    expect_same(every_kind(RANDOM_MIXED, 120, 5), true);
     expect_same(chain(300, MABD_JOINT_HINGE, MABD_SHAPE_BOX), true);
 }

@@ -174,14 +174,26 @@ static void set_biases(const mabd_impulse_sim* sim, const mabd_impulse_joint* j,
     }
 }
 
+// Inertia of row r of a block: of the armature of its axis. It resists the change of J V alone, and
+// springs and dampers what moves, J V + J g: their rows have 1 - I c of J g, c = give. (All of J g
+// is a force I J g/h that no h makes smaller.)
+static mabd_real row_armature(const mabd_row_set* set, int32_t r) {
+    mabd_impulse_control more[MABD_IMPULSE_MAX_ROWS];
+    if (r < set->rigid_count) return 0;
+    mabd_impulse_block_controls(set, more);
+    return set->control[more[r - set->rigid_count].control].armature;
+}
+
 void mabd_impulse_set_block(const mabd_impulse_sim* sim, const mabd_impulse_joint* j,
                             mabd_real rate, mabd_impulse_block* block) {
     mabd_real C[MABD_IMPULSE_MAX_ROWS];
+    const mabd_row_set* set = &sim->model->row_sets[sim->model->joints[j->joint].row_set];
     mabd_impulse_joint_rows(sim, j, C, block->J);
     set_biases(sim, j, rate, C, block);
     for (int32_t r = 0; r < j->width; r++) {
-        const mabd_real shift = mabd_v3_dot(block->J[r].ta, sim->shift[j->a]) +
-                                mabd_v3_dot(block->J[r].tb, sim->shift[j->b]);
+        const mabd_real part = 1 - row_armature(set, r) * block->give[r];
+        const mabd_real shift = part * (mabd_v3_dot(block->J[r].ta, sim->shift[j->a]) +
+                                        mabd_v3_dot(block->J[r].tb, sim->shift[j->b]));
         block->bias[r] += shift;
         if (block->give[r] > 0) block->hold[r] += shift;
     }
