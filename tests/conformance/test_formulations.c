@@ -132,14 +132,17 @@ static const struct {
 };
 #define SCENES ((int)(sizeof scenes / sizeof scenes[0]))
 
-// Return the energy drift of 100 steps (30 sanitized) relative to the kinetic energy reached;
-// joints stay closed.
+#define STEPS AMOUNT(100, 30)
+
+// Return the energy drift of STEPS steps relative to the kinetic energy reached; joints stay
+// closed. In a fall from rest an error of first order is h over the time, so bounds on 100 steps
+// grow with 100 / STEPS.
 static double drift_of(const trial* t, const mabd_model* model, const char* name) {
     const mabd_sim_def def = def_of(t, 1e-3);
     mabd_sim* sim = rig_sim(model, &def);
     const mabd_measure start = mabd_sim_measure(sim);
     double gap = 0, kinetic = start.kinetic;
-    for (int i = 0; i < AMOUNT(100, 30); i++) {
+    for (int i = 0; i < STEPS; i++) {
         rig_step(sim);
         const mabd_measure now = mabd_sim_measure(sim);
         gap = fmax(gap, fmax(now.gap, now.angle_error));
@@ -158,7 +161,7 @@ static void joints_stay_closed(const trial* t, const mabd_model* model, const ch
 }
 
 static void energy_is_kept(const trial* t, const mabd_model* model, const char* name) {
-    cr_expect(le(dbl, fabs(drift_of(t, model, name)), t->energy), "%s", name);
+    cr_expect(le(dbl, fabs(drift_of(t, model, name)), t->energy * 100 / STEPS), "%s", name);
 }
 
 static void energy_is_kept_with_strain(const trial* t, const mabd_model* model, const char* name) {

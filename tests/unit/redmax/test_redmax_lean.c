@@ -258,7 +258,8 @@ static mabd_real* run_copies(const mabd_model* model, mabd_integrator integrator
         for (int32_t p = 0; p < inside->part_count; p++) solved += inside->parts[p].lane_taken;
     }
     const int32_t stages = integrator == MABD_INTEGRATOR_SDIRK2 ? 2 : 1;
-    cr_expect(isa < 0 ? solved == 0 : solved > 3 * 21 * stages, "%d stages in lanes", (int)solved);
+    cr_expect(isa < 0 ? solved == 0 : solved > AMOUNT(3, 1) * 21 * stages, "%d stages in lanes",
+              (int)solved);
     mabd_real* q = copy(inside->now.q, inside->freedom_count);
     const size_t freedoms = (size_t)inside->freedom_count, balls = 4 * (size_t)inside->ball_count;
     mabd_real* all = realloc(q, (2 * freedoms + balls) * sizeof *all);
