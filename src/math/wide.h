@@ -19,7 +19,7 @@
 typedef mabd_real mabd_wide __attribute__((vector_size(MABD_WIDE_BYTES), may_alias));
 #define MABD_WIDE ((int)(MABD_WIDE_BYTES / sizeof(mabd_real)))
 /// What a comparison gives: all bits of an item where it holds, else none.
-typedef __typeof__(*(mabd_wide*)0 > *(mabd_wide*)0) mabd_wide_mask;
+typedef __typeof__(*(mabd_wide*)0 < -*(mabd_wide*)0) mabd_wide_mask;
 /// Return x where a comparison holds, else y.
 MABD_HOT mabd_wide mabd_wide_where(mabd_wide_mask holds, mabd_wide x, mabd_wide y) {
     return (mabd_wide)((holds & (mabd_wide_mask)x) | (~holds & (mabd_wide_mask)y));
