@@ -64,10 +64,8 @@ mabd_real mabd_variational_evaluate(const mabd_variational_solve* s, bool slopes
     for (int32_t i = 0; i < island->body_count; i++) start_residual(s, island->bodies[i]);
     for (int32_t i = 0; i < island->joint_count; i++) {
         const mabd_model_joint* j = &sim->model->joints[island->joints[i]];
-        const int32_t slot = sim->plan->joint_slot[island->joints[i]];
-        if (slot < 0) continue;
-        const int32_t first = sim->plan->slot_row[slot];
-        for (int32_t r = first; r < first + sim->plan->slot_width[slot]; r++) {
+        const mabd_variational_range rows = mabd_variational_rows(sim, island->joints[i]);
+        for (int32_t r = rows.first; r < rows.end; r++) {
             give(sim, j->a, sim->rows[r].G.a, sim->impulse[r]);
             give(sim, j->b, sim->rows[r].G.b, sim->impulse[r]);
         }
@@ -82,11 +80,11 @@ mabd_real mabd_variational_evaluate(const mabd_variational_solve* s, bool slopes
 
 // Call f for every row of an island.
 #define FOR_ROWS(s, r)                                                                             \
-    for (int32_t r##_slot, r##_i = 0; r##_i < (s)->island->joint_count; r##_i++)                   \
-        if ((r##_slot = (s)->sim->plan->joint_slot[(s)->island->joints[r##_i]]) >= 0)              \
-            for (int32_t r = (s)->sim->plan->slot_row[r##_slot],                                   \
-                         r##_end = r + (s)->sim->plan->slot_width[r##_slot];                       \
-                 r < r##_end; r++)
+    for (int32_t r##_i = 0; r##_i < (s)->island->joint_count; r##_i++)                             \
+        for (mabd_variational_range r##_in =                                                       \
+                 mabd_variational_rows((s)->sim, (s)->island->joints[r##_i]);                      \
+             r##_in.first < r##_in.end; r##_in.first = r##_in.end)                                 \
+            for (int32_t r = r##_in.first; r < r##_in.end; r++)
 
 // d'M^-1 d + sum r^2/own
 static mabd_real merit_of(const mabd_variational_solve* s) {
@@ -147,10 +145,8 @@ static void frozen_direction(const mabd_variational_solve* s) {
     }
     for (int32_t i = 0; i < island->joint_count; i++) {
         const mabd_model_joint* j = &sim->model->joints[island->joints[i]];
-        const int32_t slot = sim->plan->joint_slot[island->joints[i]];
-        if (slot < 0) continue;
-        const int32_t first = sim->plan->slot_row[slot];
-        for (int32_t r = first; r < first + sim->plan->slot_width[slot]; r++) {
+        const mabd_variational_range rows = mabd_variational_rows(sim, island->joints[i]);
+        for (int32_t r = rows.first; r < rows.end; r++) {
             const mabd_variational_row* row = &sim->rows[r];
             sim->b[r] = side_rate(sim, j->a, row->G.a) + side_rate(sim, j->b, row->G.b) - row->r;
         }
@@ -163,10 +159,8 @@ static void frozen_direction(const mabd_variational_solve* s) {
     }
     for (int32_t i = 0; i < island->joint_count; i++) {
         const mabd_model_joint* j = &sim->model->joints[island->joints[i]];
-        const int32_t slot = sim->plan->joint_slot[island->joints[i]];
-        if (slot < 0) continue;
-        const int32_t first = sim->plan->slot_row[slot];
-        for (int32_t r = first; r < first + sim->plan->slot_width[slot]; r++) {
+        const mabd_variational_range rows = mabd_variational_rows(sim, island->joints[i]);
+        for (int32_t r = rows.first; r < rows.end; r++) {
             sim->change[r] = sim->b[r];
             give(sim, j->a, sim->rows[r].G.a, sim->b[r]);
             give(sim, j->b, sim->rows[r].G.b, sim->b[r]);

@@ -42,8 +42,8 @@ static void count_tie(const mabd_variational_sim* sim, int32_t a, int32_t b, int
 }
 
 static int32_t width_of(const mabd_variational_sim* sim, int32_t joint) {
-    const int32_t slot = sim->plan->joint_slot[joint];
-    return slot < 0 ? 0 : sim->plan->slot_width[slot];
+    const mabd_variational_range rows = mabd_variational_rows(sim, joint);
+    return rows.end - rows.first;
 }
 
 static pattern_size count_pattern(const mabd_variational_sim* sim,

@@ -217,8 +217,18 @@ MABD_FN const mabd_model_class* mabd_variational_class(const mabd_variational_si
 MABD_FN const mabd_row_set* mabd_variational_set(const mabd_variational_sim* sim, int32_t joint) {
     return &sim->model->row_sets[sim->model->joints[joint].row_set];
 }
+/// Rows of a joint in the vectors of rows: from first to end - 1; -1, -1 = it has none.
+typedef struct mabd_variational_range {
+    int32_t first, end;
+} mabd_variational_range;
+MABD_FN mabd_variational_range mabd_variational_rows(const mabd_variational_sim* sim,
+                                                     int32_t joint) {
+    const int32_t slot = sim->plan->joint_slot[joint];
+    if (slot < 0) return (mabd_variational_range){-1, -1};
+    const int32_t first = sim->plan->slot_row[slot];
+    return (mabd_variational_range){first, first + sim->plan->slot_width[slot]};
+}
 /// First row of a joint in the vectors of rows, -1 = it has none.
 MABD_FN int32_t mabd_variational_first_row(const mabd_variational_sim* sim, int32_t joint) {
-    const int32_t slot = sim->plan->joint_slot[joint];
-    return slot < 0 ? -1 : sim->plan->slot_row[slot];
+    return mabd_variational_rows(sim, joint).first;
 }

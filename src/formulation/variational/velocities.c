@@ -100,10 +100,8 @@ static void add_response(mabd_variational_sim* sim, mabd_variational_island* isl
     mabd_variational_solve_rows(&s);
     for (int32_t i = 0; i < island->joint_count; i++) {
         const mabd_model_joint* j = &sim->model->joints[island->joints[i]];
-        const int32_t slot = sim->plan->joint_slot[island->joints[i]];
-        if (slot < 0) continue;
-        const int32_t first = sim->plan->slot_row[slot];
-        for (int32_t r = first; r < first + sim->plan->slot_width[slot]; r++) {
+        const mabd_variational_range rows = mabd_variational_rows(sim, island->joints[i]);
+        for (int32_t r = rows.first; r < rows.end; r++) {
             const int32_t sides[2] = {j->a, j->b};
             if (shares) shares[r] += sim->b[r];
             for (int k = 0; k < 2; k++) {
