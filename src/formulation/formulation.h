@@ -128,9 +128,9 @@ struct mabd_formulation_ops {
     /// model, MABD_ERR_MEMORY; then nothing has changed.
     mabd_status (*restore)(void* self, const void* buffer, size_t size, mabd_real time);
 
-    size_t (*bytes)(const void* self);
     size_t (*device_bytes)(const void* self);
-    /// Write the bytes by use, from STATE on, into bytes (MABD_MEMORY_COUNT); they sum to bytes().
+    /// Write the bytes that the formulation holds, by use, from STATE on, into bytes
+    /// (MABD_MEMORY_COUNT).
     void (*memory)(const void* self, size_t* bytes);
     /// Write the seconds of each stage into seconds (MABD_MAX_STAGES); unused entries stay 0.
     void (*get_times)(const void* self, double* seconds);

@@ -87,7 +87,10 @@ mabd_real mabd_sim_time(const mabd_sim* sim) {
 }
 
 size_t mabd_sim_bytes(const mabd_sim* sim) {
-    return mabd_bytes(1, sizeof *sim) + mabd_sim_start_bytes(sim) + sim->ops->bytes(sim->self);
+    size_t parts[MABD_MEMORY_COUNT] = {0}, sum = mabd_bytes(1, sizeof *sim);
+    sim->ops->memory(sim->self, parts);
+    for (int i = 0; i < MABD_MEMORY_COUNT; i++) sum += parts[i];
+    return sum + mabd_sim_start_bytes(sim);
 }
 
 size_t mabd_sim_device_bytes(const mabd_sim* sim) {

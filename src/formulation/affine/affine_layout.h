@@ -21,8 +21,6 @@ mabd_status mabd_affine_make_solver(mabd_affine_sim* sim, const mabd_allocator* 
                                     int32_t component);
 /// Free all that mabd_affine_prepare created.
 void mabd_affine_release(mabd_affine_sim* sim, const mabd_allocator* allocator);
-/// Bytes of the dual solvers, contacts, tiles and packs.
-size_t mabd_affine_solver_bytes(const mabd_affine_sim* sim);
 /// Bytes that tiles and packs will hold (affine/cpu/pack.h); SIZE_MAX if they cannot be counted.
 size_t mabd_affine_schedule_bytes_for(const mabd_model* model);
 /// Set the start state of the model.

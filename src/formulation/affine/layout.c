@@ -291,15 +291,6 @@ void mabd_affine_release(mabd_affine_sim* sim, const mabd_allocator* allocator) 
     }
 }
 
-size_t mabd_affine_solver_bytes(const mabd_affine_sim* sim) {
-    size_t bytes = mabd_affine_contacts_bytes(sim->contacts) + sim->packs->bytes;
-    for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
-        const mabd_dual_ops* ops = sim->duals[i];
-        if (ops && sim->solvers[i]) bytes += ops->bytes(sim->solvers[i]);
-    }
-    return bytes;
-}
-
 mabd_real mabd_affine_coordinate_rate(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                       const mabd_joint_view* view, const mabd_row* row) {
     const mabd_vec3 gap = mabd_joint_gap(view);

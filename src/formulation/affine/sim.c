@@ -111,11 +111,6 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
     return MABD_OK;
 }
 
-static size_t bytes(const void* self) {
-    const mabd_affine_sim* sim = self;
-    return sizeof *sim + sim->memory_size + mabd_affine_solver_bytes(sim);
-}
-
 static void get_times(const void* self, double* seconds) {
     const mabd_affine_sim* sim = self;
     memcpy(seconds, sim->times, sizeof sim->times);
@@ -384,7 +379,6 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .state_size = state_size,
     .save = save,
     .restore = restore,
-    .bytes = bytes,
     .device_bytes = device_bytes,
     .memory = mabd_affine_memory,
     .get_times = get_times,

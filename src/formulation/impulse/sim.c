@@ -73,13 +73,6 @@ static mabd_warnings* warnings(void* self) {
     return &((mabd_impulse_sim*)self)->warnings;
 }
 
-static size_t bytes(const void* self) {
-    const mabd_impulse_sim* sim = self;
-    const size_t blocks = sim->blocks ? mabd_impulse_blocks_bytes(sim) : 0;
-    return mabd_bytes(1, sizeof *sim) + sim->memory_size + blocks + mabd_impulse_direct_bytes(sim) +
-           mabd_impulse_contacts_bytes(sim->contacts);
-}
-
 static void get_times(const void* self, double* seconds) {
     const mabd_impulse_sim* sim = self;
     memcpy(seconds, sim->times, sizeof sim->times);
@@ -146,7 +139,6 @@ const mabd_formulation_ops mabd_formulation_impulse = {
     .state_size = mabd_impulse_state_size,
     .save = mabd_impulse_save,
     .restore = mabd_impulse_restore,
-    .bytes = bytes,
     .device_bytes = mabd_rigid_no_device_bytes,
     .memory = memory,
     .get_times = get_times,

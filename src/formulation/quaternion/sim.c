@@ -68,12 +68,6 @@ static mabd_warnings* warnings(void* self) {
     return &((mabd_quaternion_sim*)self)->warnings;
 }
 
-static size_t bytes(const void* self) {
-    const mabd_quaternion_sim* sim = self;
-    return mabd_bytes(1, sizeof *sim) + sim->memory_size + sim->lu_bytes +
-           mabd_quaternion_dual_bytes(sim);
-}
-
 static void memory(const void* self, size_t* out) {
     mabd_quaternion_memory(self, out);
 }
@@ -127,7 +121,6 @@ const mabd_formulation_ops mabd_formulation_quaternion = {
     .state_size = mabd_quaternion_state_size,
     .save = mabd_quaternion_save,
     .restore = mabd_quaternion_restore,
-    .bytes = bytes,
     .device_bytes = mabd_rigid_no_device_bytes,
     .memory = memory,
     .get_times = get_times,

@@ -192,13 +192,6 @@ static void memory(const void* self, size_t* out) {
     out[MABD_MEMORY_DUAL] = sim->solver_bytes;
 }
 
-static size_t bytes(const void* self) {
-    size_t parts[MABD_MEMORY_COUNT] = {0}, sum = 0;
-    memory(self, parts);
-    for (int i = 0; i < MABD_MEMORY_COUNT; i++) sum += parts[i];
-    return sum;
-}
-
 // ---- states ------------------------------------------------------------------------------------
 
 void mabd_maximal_set(mabd_maximal_sim* sim, const mabd_model_start* state, mabd_real time) {
@@ -383,7 +376,6 @@ const mabd_formulation_ops mabd_formulation_maximal = {
     .state_size = state_size,
     .save = save,
     .restore = restore,
-    .bytes = bytes,
     .device_bytes = mabd_rigid_no_device_bytes,
     .memory = memory,
     .get_times = get_times,

@@ -73,13 +73,6 @@ static mabd_warnings* warnings(void* self) {
     return &((mabd_redmax_sim*)self)->warnings;
 }
 
-static size_t bytes(const void* self) {
-    const mabd_redmax_sim* sim = self;
-    return mabd_bytes(1, sizeof *sim) + sim->memory_size + mabd_bytes(sim->kept_bytes, 1) +
-           mabd_redmax_contacts_bytes(sim->contacts) + mabd_redmax_lean_bytes(sim) +
-           mabd_redmax_bundles_bytes(sim);
-}
-
 static void memory(const void* self, size_t* out) {
     mabd_redmax_memory(self, out);
 }
@@ -140,7 +133,6 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .state_size = mabd_redmax_state_size,
     .save = mabd_redmax_save,
     .restore = mabd_redmax_restore,
-    .bytes = bytes,
     .device_bytes = mabd_rigid_no_device_bytes,
     .memory = memory,
     .get_times = get_times,

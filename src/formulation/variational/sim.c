@@ -74,13 +74,6 @@ static mabd_warnings* warnings(void* self) {
     return &((mabd_variational_sim*)self)->warnings;
 }
 
-static size_t bytes(const void* self) {
-    size_t parts[MABD_MEMORY_COUNT] = {0}, sum = 0;
-    mabd_variational_memory(self, parts);
-    for (int i = 0; i < MABD_MEMORY_COUNT; i++) sum += parts[i];
-    return sum;
-}
-
 static void memory(const void* self, size_t* out) {
     mabd_variational_memory(self, out);
 }
@@ -132,7 +125,6 @@ const mabd_formulation_ops mabd_formulation_variational = {
     .state_size = mabd_variational_state_size,
     .save = mabd_variational_save,
     .restore = mabd_variational_restore,
-    .bytes = bytes,
     .device_bytes = mabd_rigid_no_device_bytes,
     .memory = memory,
     .get_times = get_times,
