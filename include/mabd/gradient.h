@@ -21,7 +21,8 @@
 ///                     the scene: R exp(t); the value of the scene is 0
 ///   start velocity    body, component 0..2: of the frame origin, world [m/s]
 ///   start angular     body, component 0..2: angular velocity, world [rad/s]
-///   coordinate, rate  joint, axis that is free: at the start [m], [rad], [m/s], [rad/s]; the other
+///   coordinate, rate  joint, axis that is free, of composites and splines a number from 0 on: at
+///                     the start [m], [rad], [m/s], [rad/s], of splines segments; the other
 ///                     bodies follow by the least motion in the mass metric. Angles are within half
 ///                     a turn. An axis that the joints or others of these parameters determine is
 ///                     MABD_ERR_INPUT of the run

@@ -7,6 +7,7 @@
 #include "rigid/row_jacobian.h"
 #include "scene/signal.h"
 #include "scene/spline_value.h"
+#include "sim/sim_object.h"
 
 #include <math.h>
 
@@ -69,8 +70,53 @@ static const mabd_control* control_on(const mabd_model* m, int32_t joint, int32_
     return NULL;
 }
 
+/// What the coordinate of some number of a joint with pieces is.
+typedef enum piece_axis { PIECE_NONE, PIECE_LENGTH, PIECE_ANGLE, PIECE_SEGMENTS } piece_axis;
+
+// Axis number `left` of a type of joint; three free rotations have no coordinates of their own.
+static piece_axis axis_of_type(mabd_joint type, int32_t* left) {
+    int turns = 0;
+    mabd_row row;
+    for (int axis = MABD_AXIS_RX; axis < MABD_AXIS_COUNT; axis++) {
+        turns += mabd_joint_coordinate(type, (mabd_axis)axis, &row);
+    }
+    for (int axis = 0; axis < MABD_AXIS_COUNT; axis++) {
+        if (!mabd_joint_coordinate(type, (mabd_axis)axis, &row) || (*left)-- > 0) continue;
+        if (axis < MABD_AXIS_RX) return PIECE_LENGTH;
+        return turns == 3 ? PIECE_NONE : PIECE_ANGLE;
+    }
+    return PIECE_NONE;
+}
+
+// The axis of some number of a joint with pieces; that of a screw is rx.
+static piece_axis piece_axis_of(const mabd_model* m, int32_t joint, int32_t axis) {
+    const mabd_model_joint* own = &m->joints[joint];
+    int32_t left = axis;
+    if (own->type == MABD_JOINT_SCREW) return axis == MABD_AXIS_RX ? PIECE_ANGLE : PIECE_NONE;
+    for (int32_t i = own->piece_first; i < own->piece_first + own->piece_count; i++) {
+        const mabd_joint type = (mabd_joint)m->pieces[i].type;
+        const bool curve = type == MABD_JOINT_SPLINE_CURVE,
+                   surface = type == MABD_JOINT_SPLINE_SURFACE;
+        if (curve || surface) {
+            if (left >= 0 && left <= surface) return PIECE_SEGMENTS;
+            left -= curve ? 1 : 2;
+            continue;
+        }
+        const int32_t before = left;
+        const piece_axis found = axis_of_type(type, &left);
+        if (before >= 0 && left < 0) return found;
+    }
+    return PIECE_NONE;
+}
+
 static bool is_axis_law(mabd_parameter_kind kind) {
     return kind >= MABD_PARAMETER_STIFFNESS && kind <= MABD_PARAMETER_FRICTION;
+}
+
+// True of a start coordinate or rate of a joint with pieces.
+static bool is_piece_start(const mabd_model* m, const mabd_parameter* p) {
+    const bool start = p->kind == MABD_PARAMETER_COORDINATE || p->kind == MABD_PARAMETER_RATE;
+    return start && m->joints[p->index].piece_count > 0;
 }
 
 static mabd_status check_body(const mabd_model* m, const mabd_parameter* p, mabd_error* error) {
@@ -128,14 +174,16 @@ static mabd_status check_joint(const mabd_model* m, const mabd_parameter* p, mab
     if (traits[p->kind].owner == MABD_OWNER_SPLINE) return check_spline(m, p, error);
     if (traits[p->kind].owner != MABD_OWNER_AXIS) return MABD_OK;
     const mabd_joint type = (mabd_joint)m->joints[p->index].type;
-    if (m->joints[p->index].piece_count > 0) {
-        return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, p->index, 0,
-                            "%s: axes of %s, a %s joint, have no parameters; use those of bodies",
+    const bool known = p->axis >= 0 && p->axis < MABD_AXIS_COUNT;
+    if (known && m->joints[p->index].piece_count > 0 && !is_axis_law(p->kind)) {
+        if (piece_axis_of(m, p->index, p->axis) != PIECE_NONE) return MABD_OK;
+        return mabd_fail_at(error, MABD_ERR_INPUT, -1, p->index, 0,
+                            "%s: %s, a %s joint, has no coordinate %s (tx is the first of a "
+                            "composite or spline) besides those of three free rotations",
                             kind, mabd_model_joint_label(m, p->index, label, sizeof label),
-                            mabd_joint_name(type));
+                            mabd_joint_name(type), mabd_parameter_axes[p->axis]);
     }
-    if (p->axis < 0 || p->axis >= MABD_AXIS_COUNT ||
-        !mabd_joint_coordinate(type, (mabd_axis)p->axis, &row)) {
+    if (!known || !mabd_joint_coordinate(type, (mabd_axis)p->axis, &row)) {
         return mabd_fail_at(
             error, MABD_ERR_INPUT, -1, p->index, 0, "%s: %s, a %s joint, has no free axis %s", kind,
             mabd_model_joint_label(m, p->index, label, sizeof label), mabd_joint_name(type),
@@ -231,6 +279,11 @@ const char* mabd_parameter_unit(const mabd_model* model, const mabd_parameter* p
         const bool curve = piece->type == MABD_JOINT_SPLINE_CURVE;
         return t->unit[curve ? value % 6 >= 3 : value / (piece->rows * piece->columns) >= 3];
     }
+    if (is_piece_start(model, parameter)) {
+        const piece_axis own = piece_axis_of(model, parameter->index, parameter->axis);
+        if (own != PIECE_SEGMENTS) return t->unit[own == PIECE_ANGLE];
+        return parameter->kind == MABD_PARAMETER_RATE ? "1/s" : "";
+    }
     return t->unit[t->owner == MABD_OWNER_AXIS ? parameter->axis >= MABD_AXIS_RX
                                                : t->components == 6 && parameter->component >= 3];
 }
@@ -244,6 +297,34 @@ static mabd_rigid_state start_of(const mabd_model* m, int32_t body) {
         s = mabd_rigid_from_user(&m->classes[m->body_class[body]], &m->start[body]);
     }
     return s;
+}
+
+// The start coordinates and rates of joints with pieces (joints x 6 x 2), by a formulation.
+static bool read_axes(const mabd_model* m, mabd_formulation formulation, mabd_real* axes) {
+    mabd_sim_def def = mabd_default_sim_def();
+    mabd_sim* sim;
+    def.formulation = formulation, def.allocator = &m->allocator;
+    if (mabd_sim_create(m, &def, &sim, NULL) != MABD_OK) return false;
+    sim->ops->get_axes(sim->self, axes);
+    mabd_sim_destroy(sim);
+    return true;
+}
+
+// Coordinate, or rate, of a joint with pieces at the start of the scene: a formulation that has
+// them follows them from the poses.
+static mabd_real start_of_piece(const mabd_model* m, const mabd_parameter* p) {
+    const size_t at = 12 * (size_t)p->index + 2 * (size_t)p->axis;
+    const size_t bytes = 12 * (size_t)m->joint_count * sizeof(mabd_real);
+    mabd_real value = (mabd_real)NAN;
+    mabd_real* axes = mabd_alloc(&m->allocator, bytes);
+    bool found = false;
+    for (int f = 0; axes && f < MABD_FORMULATION_COUNT && !found; f++) {
+        if (!mabd_formulation_ops_of((mabd_formulation)f)->get_axes) continue;
+        found = read_axes(m, (mabd_formulation)f, axes);
+    }
+    if (found) value = axes[at + (p->kind == MABD_PARAMETER_RATE)];
+    mabd_free(&m->allocator, axes, bytes);
+    return value;
 }
 
 // Coordinate, or rate, of a free axis at the start of the scene.
@@ -281,6 +362,7 @@ static mabd_real inertia_of(const mabd_model_class* c, int component) {
 }
 
 static mabd_real value_of_axis(const mabd_model* m, const mabd_parameter* p) {
+    if (is_piece_start(m, p)) return start_of_piece(m, p);
     if (!is_axis_law(p->kind)) return start_of_axis(m, p);
     const mabd_control* c = control_on(m, p->index, p->axis);
     switch (p->kind) {

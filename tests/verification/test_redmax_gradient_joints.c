@@ -138,6 +138,143 @@ Test(redmax_gradient_joints, against_differences_and_forward_mode) {
     printf("worst %.1e\n", worst);
 }
 
+// Coordinates and rates at the start as parameters: all other bodies follow them, and control
+// values, frames and masses move the state that has them.
+static gradient_rig start_rig(const joint_case* c, mabd_integrator method) {
+    gradient_rig rig = gradient_rig_redmax(method, (mabd_real)0.01, 8);
+    const int64_t end = rig.def.steps;
+    const bool screw = strcmp(c->name, "screw") == 0, curve = c->values == 36;
+    const int first = screw ? MABD_AXIS_RX : 0, count = screw || curve ? 1 : 2;
+    for (int k = first; k < first + count; k++) {
+        gradient_rig_axis(&rig, MABD_PARAMETER_COORDINATE, 1, (mabd_axis)k, (mabd_real)0.1);
+        gradient_rig_axis(&rig, MABD_PARAMETER_RATE, 1, (mabd_axis)k, (mabd_real)0.3);
+    }
+    gradient_rig_axis(&rig, MABD_PARAMETER_COORDINATE, 0, MABD_AXIS_RX, (mabd_real)0.1);
+    gradient_rig_three(&rig, MABD_PARAMETER_START_POSITION, 2, (mabd_real)0.05);
+    gradient_rig_three(&rig, MABD_PARAMETER_START_ANGULAR, 1, (mabd_real)0.2);
+    gradient_rig_three(&rig, MABD_PARAMETER_CENTER, 1, (mabd_real)0.02);
+    gradient_rig_three(&rig, MABD_PARAMETER_AXIS_A, 1, (mabd_real)0.05);
+    gradient_rig_three(&rig, MABD_PARAMETER_ANCHOR_B, 1, (mabd_real)0.02);
+    gradient_rig_add(&rig, MABD_PARAMETER_MASS, 2, 0)->scale = (mabd_real)0.1;
+    for (int k = curve ? 6 : 5; k < c->values && rig.def.parameter_count < 48; k += 7) {
+        gradient_rig_add(&rig, MABD_PARAMETER_SPLINE, 1, k)->scale = (mabd_real)0.01;
+    }
+    gradient_rig_motion_terms(&rig);
+    mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_COORDINATE, 1, 0, end);
+    t->axis = first, t->target[0] = (mabd_real)0.3, t->weight = (mabd_real)0.1;
+    t = gradient_rig_term(&rig, MABD_LOSS_RATE, 1, 0, end);
+    t->axis = first, t->target[0] = 2, t->weight = (mabd_real)0.01;
+    return rig;
+}
+
+Test(redmax_gradient_joints, start_coordinates_and_rates) {
+    for (int i = 0; i < CASES; i++) {
+        for (int k = 0; k < AMOUNT(6, 1); k++) {
+            mabd_model* model = tree(&cases[i], (i + k) % 2);
+            gradient_rig rig = start_rig(&cases[i], methods[k]);
+            mabd_real p[GRADIENT_MAX];
+            gradient_rig_values(&rig, model, (mabd_real)0.3, p);
+            gradient_rig_expect_derivatives(cases[i].name, model, &rig, p);
+            mabd_model_destroy(model);
+        }
+    }
+}
+
+// The values of the scene, and those that a run begins with.
+Test(redmax_gradient_joints, start_values) {
+    static const mabd_real coordinates[CASES] = {0, 0, (mabd_real)1.4, (mabd_real)0.6};
+    static const char* const units[CASES][2] = {
+        {"rad", "rad/s"}, {"rad", "rad/s"}, {"", "1/s"}, {"", "1/s"}};
+    for (int i = 0; i < CASES; i++) {
+        mabd_model* model = tree(&cases[i], 0);
+        gradient_rig rig = gradient_rig_redmax(MABD_INTEGRATOR_SDIRK2, (mabd_real)0.01, 1);
+        const mabd_axis axis = i == 0 ? MABD_AXIS_RX : MABD_AXIS_TX;
+        mabd_error error = {0};
+        mabd_gradient_info info;
+        mabd_real p[2];
+        gradient_rig_axis(&rig, MABD_PARAMETER_COORDINATE, 1, axis, 1);
+        gradient_rig_axis(&rig, MABD_PARAMETER_RATE, 1, axis, 1);
+        gradient_rig_values(&rig, model, 0, p);
+        cr_expect(fabs(p[0] - coordinates[i]) < 1e-12, "%s: %.15g", cases[i].name, (double)p[0]);
+        for (int k = 0; k < 2; k++) {
+            cr_expect_str_eq(mabd_parameter_unit(model, &rig.parameters[k]), units[i][k]);
+        }
+        p[0] += (mabd_real)0.1, p[1] += (mabd_real)0.7;
+        for (int k = 0; k < 2; k++) {
+            const mabd_loss_kind kind = k ? MABD_LOSS_RATE : MABD_LOSS_COORDINATE;
+            mabd_loss_term* t = gradient_rig_term(&rig, kind, 1, 0, 0);
+            t->axis = (int32_t)axis, t->target[0] = p[k];
+        }
+        mabd_gradient* g = gradient_rig_create(&rig, model);
+        rig_check(mabd_gradient_run(g, p, NULL, &info, &error), &error, "run");
+        cr_expect(fabs(info.loss) < 1e-24, "%s: %.3g", cases[i].name, (double)info.loss);
+        mabd_gradient_destroy(g);
+        mabd_model_destroy(model);
+    }
+}
+
+// Every free axis of every joint but those of three free rotations, where some of them share a link:
+// a run begins with its coordinate and rate.
+Test(redmax_gradient_joints, start_values_of_all_joints) {
+    for (int type = 0; type <= MABD_JOINT_POINT_ON_PLANE; type++) {
+        char joint[160];
+        snprintf(joint, sizeof joint, "\"type\": \"%s\", \"frame\": [0.9, 0.2, -0.1, 0.3]",
+                 mabd_joint_name((mabd_joint)type));
+        const joint_case own = {mabd_joint_name((mabd_joint)type), joint, 0};
+        mabd_model* model = tree(&own, type % 2);
+        for (int32_t axis = 0; axis < MABD_AXIS_COUNT; axis++) {
+            gradient_rig rig = gradient_rig_redmax(MABD_INTEGRATOR_SDIRK2, (mabd_real)0.01, 4);
+            mabd_error error = {0};
+            mabd_gradient_info info;
+            mabd_gradient* g;
+            mabd_real p[GRADIENT_MAX];
+            gradient_rig_axis(&rig, MABD_PARAMETER_COORDINATE, 1, (mabd_axis)axis, (mabd_real)0.1);
+            gradient_rig_axis(&rig, MABD_PARAMETER_RATE, 1, (mabd_axis)axis, (mabd_real)0.3);
+            gradient_rig_term(&rig, MABD_LOSS_COORDINATE, 1, 0, 0)->axis = axis;
+            gradient_rig_term(&rig, MABD_LOSS_RATE, 1, 0, 0)->axis = axis;
+            rig.def.parameters = rig.parameters, rig.def.terms = rig.terms;
+            if (mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error) != MABD_OK) continue;
+            mabd_gradient_destroy(g);
+            gradient_rig_values(&rig, model, 1, p);
+            for (int k = 0; k < 2; k++) rig.terms[k].target[0] = p[k];
+            g = gradient_rig_create(&rig, model);
+            rig_check(mabd_gradient_run(g, p, NULL, &info, &error), &error, "run");
+            cr_expect(fabs(info.loss) < 1e-24, "%s %d: %.3g", own.name, (int)axis,
+                      (double)info.loss);
+            mabd_gradient_destroy(g);
+            if (type != MABD_JOINT_CARTESIAN && type != MABD_JOINT_FREE) continue;
+            gradient_rig_three(&rig, MABD_PARAMETER_CENTER, 1, (mabd_real)0.02);
+            gradient_rig_three(&rig, MABD_PARAMETER_AXIS_A, 1, (mabd_real)0.05);
+            gradient_rig_motion_terms(&rig);
+            gradient_rig_values(&rig, model, (mabd_real)0.5, p);
+            gradient_rig_expect_derivatives(own.name, model, &rig, p);
+        }
+        mabd_model_destroy(model);
+    }
+}
+
+// Numbers that are none, and components of three free rotations.
+Test(redmax_gradient_joints, start_values_that_are_none) {
+    for (int i = 0; i < CASES; i++) {
+        mabd_model* model = tree(&cases[i], 0);
+        for (int32_t axis = -1; axis <= MABD_AXIS_COUNT; axis++) {
+            const bool screw = i == 0, two = i == 1 || i == 3;
+            const bool there = screw ? axis == MABD_AXIS_RX : axis >= 0 && axis <= two;
+            gradient_rig rig = gradient_rig_redmax(MABD_INTEGRATOR_BDF2, (mabd_real)0.01, 1);
+            mabd_gradient* g;
+            mabd_error error = {0};
+            gradient_rig_axis(&rig, MABD_PARAMETER_COORDINATE, 1, (mabd_axis)axis, 1);
+            gradient_rig_term(&rig, MABD_LOSS_ENERGY, 0, 1, 1);
+            rig.def.parameters = rig.parameters, rig.def.terms = rig.terms;
+            const mabd_status status = mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error);
+            cr_expect(status == (there ? MABD_OK : MABD_ERR_INPUT), "%s %d: %s", cases[i].name,
+                      (int)axis, error.text);
+            if (status == MABD_OK) mabd_gradient_destroy(g);
+        }
+        mabd_model_destroy(model);
+    }
+}
+
 // A composite of hinge, screw and ball has two coordinates that are angles.
 Test(redmax_gradient_joints, coordinates_by_number) {
     mabd_model* model = tree(&cases[1], 0);
@@ -200,7 +337,7 @@ Test(redmax_gradient_joints, control_values) {
     p->component = 24;
     cr_expect(mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error) == MABD_ERR_INPUT);
     cr_expect(strstr(error.text, "no control value 24") != NULL, "%s", error.text);
-    p->kind = MABD_PARAMETER_COORDINATE;
-    cr_expect(mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error) == MABD_ERR_UNAVAILABLE);
+    p->kind = MABD_PARAMETER_STIFFNESS;
+    cr_expect(mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error) == MABD_ERR_INPUT);
     mabd_model_destroy(model);
 }

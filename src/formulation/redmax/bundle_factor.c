@@ -271,10 +271,14 @@ static void write_columns(const mabd_redmax_solve* s, const mabd_redmax_bundle* 
         for (size_t k = 0; k < m; k++) L[j * m + k] = mabd_sp_dot(left[k], P);
     }
     add_ratios(s, own, mass, link, false, L);
+    const bool holds = mabd_redmax_has_holds(sim, link);
     for (size_t j = 0; j < o; j++) {
         mabd_real y[3];
-        for (size_t k = 0; k < m; k++) y[k] = L[j * m + k];
-        if (mabd_redmax_has_holds(sim, link)) {
+        for (size_t k = 0; k < m; k++) {
+            const bool held = !holds && sim->freedoms[(size_t)link->first + k].held;
+            y[k] = held ? 0 : L[j * m + k];
+        }
+        if (holds) {
             mabd_v3_store(mabd_m3_mul(sim->balls[link->ball].forces, mabd_v3_load(y)), y);
         }
         mabd_small_lu_solve(link->count, sim->D + 3 * (size_t)link->first, sim->pivot + link->first,

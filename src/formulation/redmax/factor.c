@@ -22,7 +22,8 @@
 //   H'z = y      up    u = y + B'x,  x_p += T'x - K'u
 //                down  t = X n_p,  z = D^-T (u + G't),  n = t - S z
 //
-// A held freedom has the row dq = b: D = 1, K = 0, and S z is left out of n. Where components of
+// A held freedom has the row dq = b: a unit row of D, K = 0, and S z is left out of n; others of its
+// link may be free. Where components of
 // the rotation vector of a ball are held, dtheta = Y dq, its equations of motion are multiplied by
 // L, which is Y^-T with zero rows for the held ones, and these rows are Y_k dq = b_k:
 //
@@ -254,6 +255,17 @@ static mabd_real hold_rows(mabd_redmax_sim* sim, const mabd_redmax_link* link, i
     return scale;
 }
 
+// Replace the rows of held freedoms of a link without a ball in D (m x m) and in its K.
+static void hold_freedoms(mabd_redmax_sim* sim, const mabd_redmax_link* link, mabd_real* D) {
+    const int m = link->count;
+    for (int k = 0; k < m; k++) {
+        if (!sim->freedoms[link->first + k].held) continue;
+        for (int c = 0; c < m; c++) D[m * k + c] = c == k;
+        memset(sim->K + MABD_VARIATION * (size_t)(link->first + k), 0,
+               MABD_VARIATION * sizeof *sim->K);
+    }
+}
+
 // ---- factor ------------------------------------------------------------------------------------
 
 // S'N T: rows of N T (6 x 18) in the ratios of S.
@@ -298,7 +310,11 @@ MABD_HOT mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, int n, mab
         combine_rows(n, left[link->first + k], N,
                      sim->K + MABD_VARIATION * (size_t)(link->first + k));
     }
-    if (mabd_redmax_has_holds(sim, link)) scale = hold_rows(sim, link, n, D);
+    if (mabd_redmax_has_holds(sim, link)) {
+        scale = hold_rows(sim, link, n, D);
+    } else if (link->kind != MABD_PRIMITIVE_BALL) {
+        hold_freedoms(sim, link, D);
+    }
     if (!mabd_small_lu_factor(m, D, PIVOT_LEAST * scale, sim->pivot + link->first)) {
         return MABD_ERR_SINGULAR;
     }
@@ -413,8 +429,12 @@ void mabd_redmax_solve_pivots(const mabd_redmax_solve* s, const mabd_redmax_link
                                                    mabd_sp_dot(left[link->first + 1], n),
                                                    mabd_sp_dot(left[link->first + 2], n)));
         for (int k = 0; k < 3; k++) y[k] -= mabd_v3_get(t, k);
-    } else if (!mabd_redmax_is_held(sim, link)) {
-        for (int k = 0; k < link->count; k++) y[k] -= mabd_sp_dot(left[link->first + k], n);
+    } else {
+        for (int k = 0; k < link->count; k++) {
+            if (!sim->freedoms[link->first + k].held) {
+                y[k] -= mabd_sp_dot(left[link->first + k], n);
+            }
+        }
     }
     mabd_small_lu_solve(link->count, sim->D + 3 * (size_t)link->first, sim->pivot + link->first, y);
     for (int k = 0; k < link->count; k++) u[link->first + k] = y[k];
@@ -493,11 +513,13 @@ void mabd_redmax_solve_pivots_back(const mabd_redmax_solve* s, const mabd_redmax
 void mabd_redmax_subtract_twist(const mabd_redmax_solve* s, const mabd_redmax_link* link,
                                 mabd_real* b, mabd_spatial* n) {
     const mabd_redmax_sim* sim = s->sim;
-    if (mabd_redmax_has_holds(sim, link)) {
+    const bool holds = mabd_redmax_has_holds(sim, link);
+    if (holds) {
         const mabd_mat3 L = sim->balls[link->ball].forces;
         mabd_v3_store(mabd_m3_tmul(L, mabd_v3_load(b)), b);
     }
-    for (int k = 0; k < link->count && !mabd_redmax_is_held(sim, link); k++) {
+    for (int k = 0; k < link->count; k++) {
+        if (!holds && sim->freedoms[link->first + k].held) continue;
         *n = mabd_sp_axpy(-b[k], mabd_redmax_left(s)[link->first + k], *n);
     }
 }
@@ -550,8 +572,11 @@ void mabd_redmax_multiply(const mabd_redmax_solve* s, mabd_redmax_weights w, con
     mabd_redmax_multiply_forces(s, w, x, y);
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
-        if (mabd_redmax_is_held(sim, link)) y[link->first] = x[link->first];
-        if (!mabd_redmax_has_holds(sim, link)) continue;
+        const bool holds = mabd_redmax_has_holds(sim, link);
+        for (int32_t k = link->first; k < link->first + link->count && !holds; k++) {
+            if (sim->freedoms[k].held) y[k] = x[k];
+        }
+        if (!holds) continue;
         const mabd_redmax_ball* ball = &sim->balls[link->ball];
         const mabd_vec3 f = mabd_m3_mul(ball->forces, mabd_v3_load(y + link->first));
         const mabd_vec3 way = mabd_m3_mul(ball->rows, mabd_v3_load(x + link->first));

@@ -90,8 +90,12 @@ static mabd_real effect_up_to(const mabd_redmax_solve* s, int32_t link, int32_t 
         const mabd_redmax_link* own = &sim->links[i];
         mabd_real f[3], y[3];
         if (!mabd_redmax_is_held(sim, own)) {
-            for (int k = 0; k < own->count; k++) f[k] = mabd_sp_dot(sim->S[own->first + k], F);
-            if (mabd_redmax_has_holds(sim, own)) {
+            const bool holds = mabd_redmax_has_holds(sim, own);
+            for (int k = 0; k < own->count; k++) {
+                const bool held = !holds && sim->freedoms[own->first + k].held;
+                f[k] = held ? 0 : mabd_sp_dot(sim->S[own->first + k], F);
+            }
+            if (holds) {
                 const mabd_mat3 L = sim->balls[own->ball].forces;
                 mabd_v3_store(mabd_m3_mul(L, mabd_v3_load(f)), f);
             }
