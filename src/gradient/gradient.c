@@ -174,7 +174,8 @@ static mabd_status fill(mabd_gradient* g, const mabd_sim_def* sim_def, const mab
         MABD_TRY(mabd_loss_refuse(&g->frame, g->sim, &def->terms[i], error));
     }
     const mabd_gradient_setup setup = {def->parameter_count, g->parameters, g->values, false,
-                                       has_kind(def, MABD_LOSS_JOINT_FORCE)};
+                                       has_kind(def, MABD_LOSS_JOINT_FORCE) ||
+                                           has_kind(def, MABD_LOSS_CONTROL_EFFORT)};
     MABD_TRY(ops->gradient_open(g->sim->self, &setup, &g->allocator, &g->work, error));
     g->frame.variant = &g->variant, g->frame.def = g->def, g->frame.h = g->sim->def.h;
     for (int32_t i = 0; i < def->parameter_count; i++) {

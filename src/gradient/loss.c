@@ -454,9 +454,14 @@ mabd_status mabd_loss_refuse(const mabd_loss_frame* f, const mabd_sim* sim, cons
                             "%s: joint %d has no coordinate %d that is a length or an angle", kind,
                             (int)t->index, (int)t->axis);
     }
-    if (t->kind != MABD_LOSS_CONTROL_EFFORT || sim->ops->get_efforts) return MABD_OK;
+    if (t->kind != MABD_LOSS_CONTROL_EFFORT) return MABD_OK;
     if (control_of(model, t->index, t->axis, false) < 0) return MABD_OK;
+    if (sim->ops->get_efforts) {
+        sim->ops->get_efforts(sim->self, f->efforts);
+        if (!isnan(f->efforts[6 * (size_t)t->index + (size_t)t->axis])) return MABD_OK;
+    }
     return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, t->index, 0,
-                        "formulation '%s', %s: only the effort of motors has derivatives",
+                        "formulation '%s', %s: the force of what holds this axis is not told "
+                        "apart from others on it",
                         sim->ops->name, kind);
 }

@@ -7,6 +7,10 @@
 
 static const mabd_integrator methods[] = {MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_BDF2,
                                           MABD_INTEGRATOR_TRBDF2};
+static const mabd_integrator redmax_methods[] = {
+    MABD_INTEGRATOR_EULER,           MABD_INTEGRATOR_BDF2,
+    MABD_INTEGRATOR_SDIRK2,          MABD_INTEGRATOR_SEMI_IMPLICIT,
+    MABD_INTEGRATOR_LINEAR_IMPLICIT, MABD_INTEGRATOR_RK45};
 
 // An upper arm on a hinge with the given axis, a lower arm on a ball joint.
 static mabd_model* arm(const char* axis, const char* ball) {
@@ -62,14 +66,32 @@ static void add_parameters(gradient_rig* rig, const char* axis) {
     }
 }
 
-static void compare(const char* name, gradient_rig* rig, const mabd_model* model) {
+static void compare_by(const char* name, gradient_rig* rig, const mabd_model* model,
+                       mabd_real step) {
     mabd_real p[GRADIENT_MAX];
     mabd_gradient* g = gradient_rig_create(rig, model);
     gradient_rig_values(rig, model, 0, p);
-    const double error = gradient_rig_compare(rig, g, p, 0.025, false);
+    const double error = gradient_rig_compare(rig, g, p, step, false);
     printf("%-28s %-15s error %.1e\n", name, mabd_integrator_name(rig->sim.integrator), error);
     cr_expect(error < 1e-6, "%s", name);
     mabd_gradient_destroy(g);
+}
+
+static void compare(const char* name, gradient_rig* rig, const mabd_model* model) {
+    compare_by(name, rig, model, (mabd_real)0.025);
+}
+
+// True if an integrator of redmax takes the law of an axis.
+static bool has_law(const char* axis, mabd_integrator method) {
+    const bool held = strstr(axis, "rigid") || strstr(axis, "motor_velocity");
+    const bool law = held || strstr(axis, "max_force") || strstr(axis, "friction");
+    const bool limited = strstr(axis, "rigid") && strstr(axis, "max_force");
+    const bool ball = strstr(axis, "\"ry\"") || strstr(axis, "\"rx\"");
+    if (method == MABD_INTEGRATOR_RK45) return !law;
+    // its first stage jumps to a target that begins to be set, up to the limit: an edge
+    if (method == MABD_INTEGRATOR_SDIRK2 && limited) return false;
+    if (method == MABD_INTEGRATOR_LINEAR_IMPLICIT && ball) return !law;
+    return method != MABD_INTEGRATOR_SEMI_IMPLICIT || !law;
 }
 
 Test(gradient_losses, forces_of_servos) {
@@ -102,7 +124,70 @@ Test(gradient_losses, forces_of_servos) {
             t->target[2] = -0.2, t->weight = 0.1;
             compare(axes[i][0], &rig, model);
         }
+        for (int k = 0; k < 6; k++) {
+            gradient_rig rig = gradient_rig_redmax(redmax_methods[k], (mabd_real)0.01, 9);
+            if (!has_law(axes[i][1], redmax_methods[k])) continue;
+            add_parameters(&rig, axes[i][1]);
+            mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_CONTROL_EFFORT, 0, 4, 9);
+            t->axis = MABD_AXIS_RX, t->target[0] = 1, t->weight = (mabd_real)0.01;
+            t = gradient_rig_term(&rig, MABD_LOSS_POINT, 1, 9, 9);
+            t->target[2] = (mabd_real)-0.2, t->weight = (mabd_real)0.1;
+            compare_by(axes[i][0], &rig, model, (mabd_real)0.002); // larger ones meet limits
+        }
         mabd_model_destroy(model);
+    }
+}
+
+// Servos on the rotation vector of a ball joint, given from a or from b, and followed over turns.
+Test(gradient_losses, forces_of_servos_on_balls_of_redmax) {
+    static const char* const balls[][2] = {
+        {"servo", "\"rx\": {\"servo\": 0.4, \"servo_stiffness\": 3, \"servo_damping\": 0.2},"
+                  " \"ry\": {\"servo_damping\": 0.2, \"servo\": 0, \"servo_stiffness\": 0.1},"
+                  " \"rz\": {\"servo_damping\": 0.2, \"servo\": 0, \"servo_stiffness\": 0.1}"},
+        {"limited servo", "\"rx\": {\"servo\": 0.4, \"servo_stiffness\": 3, \"servo_damping\":"
+                          " 0.2, \"max_force\": 50}"},
+        {"rigid servo", "\"rx\": {\"servo\": {\"ramp\": {\"to\": 0.2, \"end\": 0.2}},"
+                        " \"servo_rigid\": true, \"stiffness\": 2},"
+                        " \"ry\": {\"stiffness\": 1, \"damping\": 0.2},"
+                        " \"rz\": {\"damping\": 0.1}"},
+        {"rate drive", "\"rx\": {\"motor_velocity\": 1.1, \"damping\": 0.1},"
+                       " \"ry\": {\"damping\": 0.2}, \"rz\": {\"damping\": 0.3}"},
+    };
+    for (size_t i = 0; i < sizeof balls / sizeof balls[0]; i++) {
+        for (int k = 0; k < 6; k++) {
+            char text[2048];
+            const bool back = k % 2;
+            if (!has_law(balls[i][1], redmax_methods[k])) continue;
+            snprintf(text, sizeof text,
+                     "{\"gravity\": [0.3, 0.1, -9.81], \"bodies\": ["
+                     " {\"name\": \"upper\", \"mass\": 1.2, \"inertia\": [0.03, 0.05, 0.06],"
+                     "  \"position\": [0.25, 0, 0], \"angular_velocity\": [0, 1, 0]},"
+                     " {\"name\": \"lower\", \"mass\": 0.7, \"inertia\": [0.02, 0.03, 0.025],"
+                     "  \"position\": [0.75, 0.1, 0], \"angular_velocity\": [0, 2, -1.5]}],"
+                     " \"joints\": [{\"type\": \"hinge\", \"b\": \"upper\", \"anchor\":"
+                     " [0, 0, 0], \"axis\": [0, 1, 0]},"
+                     " {\"type\": \"ball\", \"a\": \"%s\", \"b\": \"%s\", \"anchor\":"
+                     " [0.5, 0, 0], \"axes\": {%s}}], \"start\": {\"close\": true}}",
+                     back ? "lower" : "upper", back ? "upper" : "lower", balls[i][1]);
+            mabd_model* model = rig_text_model(text);
+            gradient_rig rig = gradient_rig_redmax(redmax_methods[k], (mabd_real)0.01, 6);
+            gradient_rig_three(&rig, MABD_PARAMETER_START_ANGULAR, 1, (mabd_real)0.1);
+            gradient_rig_three(&rig, MABD_PARAMETER_AXIS_B, 1, (mabd_real)0.05);
+            gradient_rig_three(&rig, MABD_PARAMETER_GRAVITY, 0, 1);
+            gradient_rig_add(&rig, MABD_PARAMETER_MASS, 1, 0)->scale = (mabd_real)0.1;
+            if (strstr(balls[i][1], "\"damping\"")) {
+                gradient_rig_axis(&rig, MABD_PARAMETER_DAMPING, 1, MABD_AXIS_RZ, (mabd_real)0.05);
+            }
+            if (strstr(balls[i][1], "\"ry\": {\"stiffness\"")) {
+                gradient_rig_axis(&rig, MABD_PARAMETER_STIFFNESS, 1, MABD_AXIS_RY, (mabd_real)0.1);
+            }
+            mabd_parameter* p = gradient_rig_add(&rig, MABD_PARAMETER_CONTROL, 0, 0);
+            p->first = 2, p->last = 6, p->scale = (mabd_real)0.01;
+            mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_CONTROL_EFFORT, 1, 2, 6);
+            t->axis = MABD_AXIS_RX, t->target[0] = 1, t->weight = (mabd_real)0.1;
+            compare(balls[i][0], &rig, model);
+            mabd_model_destroy(model);
+        }
     }
 }
 
@@ -126,8 +211,9 @@ Test(gradient_losses, a_servo_holds_a_rod) {
                  " \"anchor\": [0, 0, 0], \"axis\": [0, 1, 0], \"axes\": {\"rx\": {%s}}}]}",
                  cases[i].axis);
         mabd_model* model = rig_text_model(text);
-        for (int k = 0; k < 3; k++) {
-            gradient_rig rig = gradient_rig_make(methods[k], 0.01, 5);
+        for (int k = 0; k < 6; k++) {
+            gradient_rig rig = k < 3 ? gradient_rig_make(methods[k], 0.01, 5)
+                                     : gradient_rig_redmax(redmax_methods[k - 3], 0.01, 5);
             mabd_error error = {0};
             mabd_gradient_info info;
             mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_CONTROL_EFFORT, 0, 5, 5);

@@ -156,6 +156,8 @@ mabd_energy_balance mabd_redmax_energy_balance(const void* self);
 void mabd_redmax_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
                            mabd_real* velocities, mabd_real* angular);
 void mabd_redmax_get_joint_forces(const void* self, mabd_real* forces);
+/// Entry get_efforts of the table (efforts.c).
+void mabd_redmax_get_efforts(const void* self, mabd_real* efforts);
 void mabd_redmax_get_joint_coordinates(const void* self, int32_t joint, mabd_real* coordinates);
 /// Coordinate and rate (2) of a control of a copy after mabd_redmax_place_now (output.c).
 void mabd_redmax_control_state(const void* self, int32_t copy, int32_t control, mabd_real* x);

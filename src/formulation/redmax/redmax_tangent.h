@@ -234,8 +234,21 @@ void mabd_redmax_link_changes(const mabd_redmax_gradient* g, const mabd_redmax_p
 /// Let the coordinates of joints where a body is cut follow the changes `now` of all others, in all
 /// directions (tangent_welds.c).
 void mabd_redmax_follow_welds(mabd_redmax_gradient* g, const mabd_redmax_part* part);
-/// Add the bars of outputs to those of the state in the simulation (tangent_output.c).
-void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bars);
+/// Coordinates theta and rates rho of the controls of a ball at a state, and the maps of a turn and
+/// of a change of the angular velocity of the link to them.
+typedef struct mabd_redmax_ball_axes {
+    mabd_vec3 theta, rho;
+    mabd_mat3 theta_turn, rho_turn, rho_rate;
+} mabd_redmax_ball_axes;
+/// Return those of a ball at sim->now (tangent_output.c).
+mabd_redmax_ball_axes mabd_redmax_ball_axes_at(const mabd_redmax_sim* sim,
+                                               const mabd_redmax_link* link);
+/// Add the bars of outputs of state `step` to those of the state in the simulation
+/// (tangent_output.c).
+void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bars, int64_t step);
+/// Add the bars (joints x 6) of the forces of servos and rate drives at state `step`, after
+/// mabd_redmax_place_now (efforts.c).
+void mabd_redmax_add_effort_bars(mabd_redmax_gradient* g, int64_t step, const mabd_real* bars);
 /// Write the change of the user's states (bodies x 12) by a parameter (tangent_output.c).
 void mabd_redmax_write_output(mabd_redmax_gradient* g, int32_t parameter, mabd_real* state);
 

@@ -147,5 +147,6 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .forward_step = mabd_redmax_forward_step,
     .parameter_product = mabd_redmax_parameter_product,
     .get_axes = mabd_redmax_get_axes,
+    .get_efforts = mabd_redmax_get_efforts,
     .gradient_step = mabd_redmax_gradient_step,
 };

@@ -391,7 +391,7 @@ void mabd_redmax_clear_directions(mabd_redmax_gradient* g) {
 mabd_status mabd_redmax_adjoint_step(void* self, void* work, const mabd_tape_step* step,
                                      const mabd_output_bars* bars, mabd_error* error) {
     (void)self;
-    if (bars) mabd_redmax_add_output(work, bars);
+    if (bars) mabd_redmax_add_output(work, bars, step->step);
     return step->step == 0 ? mabd_redmax_start_back(work, error)
                            : mabd_redmax_pass_step(work, step, true, error);
 }

@@ -191,16 +191,10 @@ static void add_body_energy(const mabd_redmax_gradient* g, int32_t i, mabd_real 
     g->eta[i] = mabd_sp_axpy(s, momentum, g->eta[i]);
 }
 
-// Coordinates and rates of the controls of a ball, and the maps of a turn and of a change of the
-// angular velocity of the link to them.
-typedef struct ball_axes {
-    mabd_vec3 theta, rho;
-    mabd_mat3 theta_turn, rho_turn, rho_rate;
-} ball_axes;
-
-static ball_axes ball_axes_at(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
+mabd_redmax_ball_axes mabd_redmax_ball_axes_at(const mabd_redmax_sim* sim,
+                                               const mabd_redmax_link* link) {
     const mabd_vec3 w = mabd_v3_load(sim->now.v + link->first);
-    ball_axes b;
+    mabd_redmax_ball_axes b;
     mabd_mat3 turn = mabd_m3_identity();
     b.theta = mabd_v3_load(sim->now.theta + 3 * (size_t)link->ball);
     b.rho_turn = mabd_m3_axpy(-1, turn, turn);
@@ -225,7 +219,7 @@ static void add_law_energy(const mabd_redmax_gradient* g, int32_t k, mabd_real s
         t.v[k] += s * c->armature * sim->now.v[k];
         return;
     }
-    const ball_axes b = ball_axes_at(sim, link);
+    const mabd_redmax_ball_axes b = mabd_redmax_ball_axes_at(sim, link);
     const int own = k - link->first;
     mabd_real force[3] = {0}, momentum[3] = {0};
     force[own] = s * c->spring * (mabd_v3_get(b.theta, own) - c->rest);
@@ -241,7 +235,7 @@ static mabd_real axis_energy_by(const mabd_redmax_sim* sim, const mabd_parameter
     const mabd_control* c = sim->freedoms[k].control;
     mabd_real x = sim->now.q[k], rate = sim->now.v[k];
     if (link->kind == MABD_PRIMITIVE_BALL) {
-        const ball_axes b = ball_axes_at(sim, link);
+        const mabd_redmax_ball_axes b = mabd_redmax_ball_axes_at(sim, link);
         x = mabd_v3_get(b.theta, k - link->first), rate = mabd_v3_get(b.rho, k - link->first);
     }
     switch (p->kind) {
@@ -465,7 +459,7 @@ static void add_cut_force(mabd_redmax_gradient* g, const mabd_redmax_cut* cut,
 
 // ---- the whole ---------------------------------------------------------------------------------
 
-void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bars) {
+void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bars, int64_t step) {
     const mabd_redmax_sim* sim = g->sim;
     mabd_real* states = (mabd_real*)bars->state; // read only
     mabd_redmax_place_now(sim);
@@ -481,6 +475,7 @@ void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bar
         const mabd_real* bar = bars->axes + 12 * (size_t)joint + 2 * (size_t)sim->freedoms[k].axis;
         g->directions[0].now.q[k] += bar[0], g->directions[0].now.v[k] += bar[1];
     }
+    if (bars->efforts) mabd_redmax_add_effort_bars(g, step, bars->efforts);
     for (int32_t j = 0; bars->forces && j < sim->model->joint_count; j++) {
         if (sim->joint_link[j] >= 0) add_joint_force(g, j, bars->forces + 6 * (size_t)j);
     }

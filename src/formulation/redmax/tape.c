@@ -142,6 +142,7 @@ bool mabd_redmax_tape_read(void* self, const void* work, const void* bytes, mabd
     memcpy(sim->inputs.target, r.target, inputs * sizeof *r.target);
     memcpy(sim->inputs.target_set, r.target_set, inputs * sizeof *r.target_set);
     memcpy(sim->loops.lambda, r.lambda, (size_t)sim->loops.row_count * sizeof *r.lambda);
+    memcpy(sim->branch, r.branch, (size_t)sim->law_count * sizeof *r.branch);
     sim->time = time, sim->placed = false;
     for (int32_t i = 0; i < sim->part_count; i++) {
         rough |= r.divided[i] || r.impact[i] || r.rough[i];
