@@ -213,8 +213,8 @@ Test(redmax_gradient_joints, start_values) {
     }
 }
 
-// Every free axis of every joint but those of three free rotations, where some of them share a link:
-// a run begins with its coordinate and rate.
+// Every free axis of every joint but those of three free rotations, where some of them share a
+// link: a run begins with its coordinate and rate.
 Test(redmax_gradient_joints, start_values_of_all_joints) {
     for (int type = 0; type <= MABD_JOINT_POINT_ON_PLANE; type++) {
         char joint[160];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forces of servos and rate drives on axes at a state, and their derivatives.
 //
-// A servo with gains has kp (p - x) - kd x', a drive at its limit that limit. What holds its axis, a
-// rigid servo, or a drive without gains below its limit, has what the wrench F of the link leaves
+// A servo with gains has kp (p - x) - kd x', a drive at its limit that limit. What holds its axis,
+// a rigid servo, or a drive without gains below its limit, has what the wrench F of the link leaves
 // besides spring, damper, friction and motor:
 //
 //   f = S'F + k (x - rest) + d x' + friction - motor
 //
-// and on a component of the rotation vector theta of a ball, with the torque t = F_w, or -R F_w of a
-// joint that is reached from b, in the frame of b,
+// and on a component of the rotation vector theta of a ball, with the torque t = F_w, or -R F_w of
+// a joint that is reached from b, in the frame of b,
 //
 //   f = e'J(theta)'(t + D rho) + k (theta - rest) + side friction     J = N(theta)^-1
 //
@@ -137,8 +137,8 @@ static void held_turn_back(mabd_redmax_gradient* g, const mabd_redmax_link* link
 
 // ---- an axis -----------------------------------------------------------------------------------
 
-// Side of dry friction on an axis that is held: that of its motion. Its branch may be the other one,
-// which changes nothing in a solve.
+// Side of dry friction on an axis that is held: that of its motion. Its branch may be the other
+// one, which changes nothing in a solve.
 static int side_of_motion(const mabd_redmax_sim* sim, mabd_real rate) {
     const mabd_real way = sim->def.h * rate;
     if (fabs(way) <= RESTING_TOLERANCES * sim->def.redmax.newton_tolerance) return 0;

@@ -22,10 +22,10 @@
 //   H'z = y      up    u = y + B'x,  x_p += T'x - K'u
 //                down  t = X n_p,  z = D^-T (u + G't),  n = t - S z
 //
-// A held freedom has the row dq = b: a unit row of D, K = 0, and S z is left out of n; others of its
-// link may be free. Where components of
-// the rotation vector of a ball are held, dtheta = Y dq, its equations of motion are multiplied by
-// L, which is Y^-T with zero rows for the held ones, and these rows are Y_k dq = b_k:
+// A held freedom has the row dq = b: a unit row of D, K = 0, and S z is left out of n; others of
+// its link may be free. Where components of the rotation vector of a ball are held, dtheta = Y dq,
+// its equations of motion are multiplied by L, which is Y^-T with zero rows for the held ones, and
+// these rows are Y_k dq = b_k:
 //
 //   D -> L D + Y_held    K = D^-1 L S'N T    u = D^-1 (b - L S'n)    n = t - S L'z
 //
