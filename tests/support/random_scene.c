@@ -69,6 +69,31 @@ static bool is_free(mabd_joint type, int axis) {
     return false;
 }
 
+// Give an axis stops around the start, dry or smooth friction, or, where it may be driven, a drive
+// of limited force.
+static void random_law(uint64_t* state, const random_scene_def* def, mabd_axis_def* axis) {
+    const int32_t kind = random_index(state, def->passive ? 4 : 7);
+    const mabd_real size = 1 + random_real(state);
+    if (kind % 4 == 0 || kind == 5) {
+        axis->limited = true;
+        axis->lower = (mabd_real)-0.05 - (mabd_real)0.2 * (1 + random_real(state));
+        axis->upper = (mabd_real)0.05 + (mabd_real)0.2 * (1 + random_real(state));
+    }
+    if (kind == 1 || kind == 2 || kind == 5) axis->friction = size;
+    if (kind == 2) axis->friction_speed = (mabd_real)0.1;
+    if (kind < 4) return;
+    axis->max_force = 5 * size + (mabd_real)0.1;
+    if (kind == 6 && !axis->servo_rigid) {
+        axis->servo = mabd_signal_constant(0);
+        axis->servo.kind = MABD_SIGNAL_NONE;
+        axis->servo_stiffness = axis->servo_damping = 0;
+        axis->motor_velocity = mabd_signal_constant(random_real(state));
+    } else if (axis->servo.kind == MABD_SIGNAL_NONE) {
+        axis->servo = mabd_signal_constant((mabd_real)0.1 * random_real(state));
+        axis->servo_stiffness = 100;
+    }
+}
+
 static void random_control(uint64_t* state, const random_scene_def* def, mabd_axis_def* axis) {
     const mabd_axis_def none = {0};
     *axis = none;
@@ -168,6 +193,9 @@ static void add_joint(mabd_scene* scene, const random_scene_def* def, uint64_t* 
         const bool vector = free_axes[joint.type][1][0] != 0 && free_axes[joint.type][1][1] != 0 &&
                             free_axes[joint.type][1][2] != 0;
         if (def->passive && vector && k >= 3) axes[k].stiffness = axes[k].rest = 0;
+        const bool slides = free_axes[joint.type][0][0] != 0 && free_axes[joint.type][0][1] != 0 &&
+                            free_axes[joint.type][0][2] != 0;
+        if (def->laws && !(def->damped && (slides || vector))) random_law(state, def, &axes[k]);
         joint.axes[k] = &axes[k];
         if (def->damped && vector && k >= 3) joint.axes[k] = NULL;
     }

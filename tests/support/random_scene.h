@@ -26,6 +26,7 @@ typedef struct random_scene_def {
     bool controls;        // springs, dampers, armature, servos, motors on some free axes
     bool soft;            // controls without rigid servos
     bool passive;         // all free axes have springs and dampers, and no servos and motors
+    bool laws;            // axes with controls have stops, friction, drives with a limit too
     bool paths;           // every other joint is a screw, a composite or a spline, without controls
     bool single;          // joints whose freedoms are single turns and slides, and fixed ones
     bool damped;          // nothing but equal dampers and armature on the turns of balls

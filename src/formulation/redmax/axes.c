@@ -26,6 +26,7 @@
 
 #include "formulation/redmax/redmax_axes.h"
 
+#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_contact.h"
 #include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_sim.h"
@@ -232,6 +233,13 @@ void mabd_redmax_reset_branches(const mabd_redmax_solve* s, const mabd_axis_bran
     }
 }
 
+void mabd_redmax_restore_laws(const mabd_redmax_solve* s, const mabd_redmax_law* from) {
+    for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
+        s->sim->laws[i] = from[i];
+        set_freedom(s, &s->sim->laws[i]);
+    }
+}
+
 void mabd_redmax_find_forces(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
@@ -363,14 +371,21 @@ static void keep_forces(const mabd_redmax_solve* s) {
 
 bool mabd_redmax_move_axes(const mabd_redmax_solve* s, bool first, int32_t* link) {
     mabd_redmax_sim* sim = s->sim;
-    mabd_redmax_law* last = NULL;
-    int32_t changed = 0;
-    if (holds_some(s)) {
+    if (holds_some(s) && mabd_redmax_is_lean(s)) {
+        mabd_redmax_lean_react(s, sim->step, sim->reaction);
+    } else if (holds_some(s)) {
         mabd_redmax_multiply_forces(s, mabd_redmax_stage_weights(s->gamma), sim->step,
                                     sim->reaction);
         if (s->part->border_count > 0) mabd_redmax_subtract_border(s, false, sim->reaction);
         if (s->part->pushed) mabd_redmax_subtract_changes(s, sim->reaction);
     }
+    return mabd_redmax_move_axes_by(s, first, link);
+}
+
+bool mabd_redmax_move_axes_by(const mabd_redmax_solve* s, bool first, int32_t* link) {
+    mabd_redmax_sim* sim = s->sim;
+    mabd_redmax_law* last = NULL;
+    int32_t changed = 0;
     for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
         mabd_redmax_law* law = &sim->laws[i];
         const mabd_axis_law own = law_of(s, law);
@@ -593,6 +608,7 @@ bool mabd_redmax_take_impacts(const mabd_redmax_solve* own, mabd_redmax_node* no
     s.by_rate = true; // loops: rates of rows
     mabd_redmax_load_node(&s, node);
     mabd_redmax_velocities(&s);
+    s.part->structure.swept = false; // they are not of lean sweeps
     for (int32_t i = s.part->law_first; i < s.part->law_first + s.part->law_count; i++) {
         sim->laws[i].search.found = sim->laws[i].search.branch;
     }

@@ -2,6 +2,7 @@
 #include "formulation/redmax/redmax_lanes.h"
 
 #include "base/isa.h"
+#include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_sim.h"
 #include "math/wide.h"
 
@@ -30,6 +31,7 @@ static int compare(const mabd_redmax_sim* sim, int32_t a, int32_t b) {
         if (x[i].sign != y[i].sign) return x[i].sign < y[i].sign ? -1 : 1;
         if (x[i].body != y[i].body) return x[i].body < y[i].body ? -1 : 1;
     }
+    if (p->structure.ruled != q->structure.ruled) return q->structure.ruled ? -1 : 1;
     return 0;
 }
 
@@ -105,6 +107,9 @@ static mabd_status take_memory(mabd_redmax_sim* sim) {
     }
     for (int pass = 0; pass < 2; pass++) {
         sim->packs = mabd_arena_take(&arena, packs, sizeof *sim->packs);
+        sim->lane_laws =
+            mabd_arena_take(&arena, packs > 0 ? MABD_REDMAX_STAGES * (size_t)sim->law_count : 0,
+                            sizeof *sim->lane_laws);
         sim->lane_work =
             mabd_arena_take(&arena, packs > 0 ? (size_t)sim->def.threads : 0, sim->lane_bytes);
         if (pass == 0 && packs == 0) return MABD_OK;
@@ -147,21 +152,30 @@ static void enter_stage(mabd_redmax_solve* s, mabd_integrator method, int number
     for (int32_t k = s->part->freedom_first; k < end; k++) {
         sim->q[k] = sim->q_b[k] + s->gamma * sim->v_b[k];
     }
+    mabd_redmax_follow(s);
 }
 
-// Prepare the first stage of the step of a part, if it is one that lanes solve.
-static bool prepare(mabd_redmax_sim* sim, int32_t index, mabd_integrator* method,
+// Prepare the first stage of the step of a part, if it takes it by this method and lanes solve it.
+static bool prepare(mabd_redmax_sim* sim, int32_t index, mabd_integrator method,
                     mabd_redmax_solve* s) {
     mabd_redmax_part* part = &sim->parts[index];
+    if (mabd_redmax_step_method(sim, part) != method) return false;
     *s = mabd_redmax_begin_step(sim, index);
     if (!mabd_redmax_may_sweep(s) || sim->inputs.has_applied) return false;
-    *method = mabd_redmax_step_method(sim, part);
-    if (*method != MABD_INTEGRATOR_BDF2 && *method != MABD_INTEGRATOR_EULER &&
-        *method != MABD_INTEGRATOR_SDIRK2) {
-        return false;
-    }
-    enter_stage(s, *method, 0);
+    mabd_redmax_begin_branches(s, sim->time);
+    enter_stage(s, method, 0);
     return true;
+}
+
+// Laws of all parts where a stage ended.
+static mabd_redmax_law* laws_of(const mabd_redmax_sim* sim, int32_t stage) {
+    return sim->lane_laws + (size_t)stage * (size_t)sim->law_count;
+}
+
+static void keep_laws(const mabd_redmax_sim* sim, const mabd_redmax_part* part, int32_t stage) {
+    if (part->law_count == 0) return;
+    memcpy(laws_of(sim, stage) + part->law_first, sim->laws + part->law_first,
+           (size_t)part->law_count * sizeof *sim->laws);
 }
 
 // Solve a stage of `count` parts, and leave those in s that are solved; returns their number.
@@ -180,7 +194,8 @@ static int solve_stage(mabd_redmax_sim* sim, mabd_redmax_solve* s, int count, in
         }
         if (state[l] == MABD_LEAN_LANE_SOLVED) {
             part->lane_iterations[part->lane_solved] = report->iterations;
-            part->lane_searches[part->lane_solved++] = report->line_searches;
+            part->lane_searches[part->lane_solved] = report->line_searches;
+            keep_laws(sim, part, part->lane_solved++);
             s[solved++] = s[l];
         }
         *report = (mabd_redmax_report){0};
@@ -197,24 +212,33 @@ static void enter_second(mabd_redmax_solve* s) {
     enter_stage(s, MABD_INTEGRATOR_SDIRK2, 1);
 }
 
-void mabd_redmax_solve_pack(mabd_redmax_sim* sim, int32_t index, int32_t thread) {
-    const mabd_lean_pack* pack = &sim->packs[index];
+// Solve the stages of those parts of a pack that take a step by a method.
+static void solve_together(mabd_redmax_sim* sim, const mabd_lean_pack* pack, mabd_integrator method,
+                           int32_t thread) {
     mabd_redmax_solve s[MABD_WIDE_MOST];
     int count = 0;
-    mabd_integrator first = MABD_INTEGRATOR_AUTO, method;
+    for (int32_t k = pack->first; k < pack->first + pack->count; k++) {
+        count += prepare(sim, sim->pack_parts[k], method, &s[count]);
+    }
+    if (count < 2) return;
+    count = solve_stage(sim, s, count, thread);
+    if (method != MABD_INTEGRATOR_SDIRK2) return;
+    for (int l = 0; l < count; l++) enter_second(&s[l]);
+    if (count >= 2) solve_stage(sim, s, count, thread);
+}
+
+void mabd_redmax_solve_pack(mabd_redmax_sim* sim, int32_t index, int32_t thread) {
+    static const mabd_integrator methods[] = {MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_BDF2,
+                                              MABD_INTEGRATOR_SDIRK2};
+    const mabd_lean_pack* pack = &sim->packs[index];
     for (int32_t k = pack->first; k < pack->first + pack->count; k++) {
         mabd_redmax_part* part = &sim->parts[sim->pack_parts[k]];
         part->lane_solved = part->lane_taken = 0;
         memset(part->lane_seconds, 0, sizeof part->lane_seconds);
-        if (!prepare(sim, sim->pack_parts[k], &method, &s[count])) continue;
-        if (count > 0 && method != first) continue;
-        first = method, count++;
     }
-    if (count < 2) return;
-    count = solve_stage(sim, s, count, thread);
-    if (first != MABD_INTEGRATOR_SDIRK2) return;
-    for (int l = 0; l < count; l++) enter_second(&s[l]);
-    if (count >= 2) solve_stage(sim, s, count, thread);
+    for (size_t k = 0; k < sizeof methods / sizeof methods[0]; k++) {
+        solve_together(sim, pack, methods[k], thread);
+    }
 }
 
 bool mabd_redmax_take_lane(const mabd_redmax_solve* s) {
@@ -227,6 +251,9 @@ bool mabd_redmax_take_lane(const mabd_redmax_solve* s) {
     memcpy(sim->q + first, (begins ? sim->stage_q : sim->trial) + first,
            (size_t)part->freedom_count * sizeof *sim->q);
     mabd_redmax_rates(s);
+    if (part->law_count > 0) mabd_redmax_restore_laws(s, laws_of(sim, stage));
+    // forces of the first stage that are booked (works.c)
+    if (begins && (part->law_count > 0 || part->driven)) mabd_redmax_residual_of_links(s);
     s->report->iterations += part->lane_iterations[stage];
     s->report->line_searches += part->lane_searches[stage];
     return true;

@@ -81,6 +81,7 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(lean, links);
     TAKE(lean_chart, MABD_LEAN_CHART * (size_t)n->balls);
     TAKE(base_force, freedoms);
+    TAKE(lean_law, MABD_LEAN_LAW * freedoms);
     TAKE(push, sim->model->contact.enabled ? links : 0);
     TAKE(contact_wrench, sim->model->contact.enabled ? links : 0);
     TAKE(contact_r, sim->model->contact.enabled ? freedoms : 0);

@@ -2,6 +2,7 @@
 #include "formulation/redmax/redmax_lanes.h"
 
 #include "base/isa.h"
+#include "formulation/redmax/redmax_pins.h"
 
 #include <string.h>
 
@@ -50,13 +51,22 @@ static bool is_lean_ball(const mabd_redmax_sim* sim, const mabd_redmax_link* lin
     return true;
 }
 
+// True if the law of a freedom of a link differs from solve to solve, or holds it.
+static bool is_ruled_link(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
+    bool ruled = false;
+    for (int32_t k = link->first; k < link->first + link->count; k++) {
+        const mabd_redmax_freedom* f = &sim->freedoms[k];
+        ruled |= f->law >= 0 || f->prescribed || (f->control && f->control->friction > 0);
+    }
+    return ruled;
+}
+
 static bool is_lean_link(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
     mabd_real sign;
     if (link->loop >= 0 || link->spring >= 0 || link->drag > 0) return false;
-    for (int32_t k = link->first; k < link->first + link->count; k++) {
-        const mabd_redmax_freedom* f = &sim->freedoms[k];
-        if (f->law >= 0 || f->prescribed || f->held || f->script) return false;
-    }
+    if (link->body >= 0 && sim->body_force[link->body] < sim->body_force[link->body + 1])
+        return false;
+    if (link->kind != MABD_PRIMITIVE_SCREW && is_ruled_link(sim, link)) return false;
     switch (link->kind) {
     case MABD_PRIMITIVE_FIXED:
     case MABD_PRIMITIVE_TRANSLATION:
@@ -71,9 +81,8 @@ static bool is_lean_link(const mabd_redmax_sim* sim, const mabd_redmax_link* lin
 }
 
 static bool is_lean_part(const mabd_redmax_sim* sim, const mabd_redmax_part* part) {
-    if (part->cut_count + part->spring_count + part->coupling_count + part->law_count > 0 ||
-        part->poses || part->driven || part->pins || part->frictions ||
-        sim->model->ground_count > 0) {
+    if (part->cut_count + part->spring_count + part->coupling_count > 0 || part->poses ||
+        part->pins || sim->model->ground_count > 0) {
         return false;
     }
     for (int32_t i = part->link_first; i < part->link_first + part->link_count; i++) {
@@ -92,7 +101,7 @@ static void fill_axes(const mabd_redmax_link* link, mabd_lean_link* own) {
 
 static void fill_links(mabd_redmax_sim* sim, mabd_redmax_part* part) {
     int32_t balls = 0;
-    part->structure.plain = part->structure.lean;
+    part->structure.plain = part->structure.lean, part->structure.ruled = false;
     for (int32_t i = part->link_first; i < part->link_first + part->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         mabd_lean_link* own = &sim->lean[i];
@@ -103,10 +112,13 @@ static void fill_links(mabd_redmax_sim* sim, mabd_redmax_part* part) {
                                 .leaf = true,
                                 .body = link->M.mass > 0};
         if (part->structure.lean) fill_axes(link, own);
+        part->structure.ruled |= part->structure.lean && is_ruled_link(sim, link);
         part->structure.plain &= own->count < 3;
+        if (link->kind == MABD_PRIMITIVE_SCREW) sim->S[link->first] = link->S; // (works.c)
         if (own->ball == 0) part->structure.ball_first = link->ball;
     }
     part->structure.ball_count = balls;
+    part->structure.plain &= !part->structure.ruled;
     mabd_lean_link* links = sim->lean + part->link_first;
     for (int32_t i = part->link_count - 1; i >= 0; i--) {
         if (links[i].parent < 0) continue;
@@ -307,13 +319,36 @@ static void run(mabd_lean_sweep* sweep, bool up) {
     }
 }
 
+mabd_real mabd_redmax_lean_law(const mabd_redmax_solve* s, int32_t freedom, mabd_real v, bool slope,
+                               mabd_real* law) {
+    const mabd_redmax_freedom* f = &s->sim->freedoms[freedom];
+    mabd_real by_rate = 0;
+    for (int k = 0; k < MABD_LEAN_LAW; k++) law[k] = 0;
+    if (f->prescribed) return 0; // r is all that holds it
+    const mabd_real base = s->motor[freedom] + mabd_redmax_friction(f, v, &by_rate);
+    if (f->held) return base; // r is the force of the law
+    law[0] = f->k, law[1] = slope ? f->d + by_rate : f->d, law[2] = f->I, law[3] = 1;
+    return base + s->force[freedom] + f->push;
+}
+
+// Set the laws of a ruled part that are in force.
+static void set_laws(const mabd_redmax_solve* s, bool slope) {
+    mabd_redmax_sim* sim = s->sim;
+    const int32_t end = s->part->freedom_first + s->part->freedom_count;
+    for (int32_t k = s->part->freedom_first; s->part->structure.ruled && k < end; k++) {
+        sim->base_force[k] =
+            mabd_redmax_lean_law(s, k, sim->v[k], slope, sim->lean_law + MABD_LEAN_LAW * (size_t)k);
+    }
+}
+
 void mabd_redmax_lean_residual(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     mabd_lean_sweep sweep = {.s = s, .phase = MABD_LEAN_RESIDUAL_DOWN};
     const int32_t end = s->part->freedom_first + s->part->freedom_count;
-    for (int32_t k = s->part->freedom_first; k < end; k++) {
+    for (int32_t k = s->part->freedom_first; !s->part->structure.ruled && k < end; k++) {
         sim->base_force[k] = s->force[k] + s->motor[k] + sim->freedoms[k].push;
     }
+    set_laws(s, false);
     s->part->structure.swept = true;
     run(&sweep, false);
     sweep.phase = MABD_LEAN_RESIDUAL_UP;
@@ -323,6 +358,7 @@ void mabd_redmax_lean_residual(const mabd_redmax_solve* s) {
 mabd_status mabd_redmax_lean_factor(const mabd_redmax_solve* s, mabd_redmax_weights w,
                                     int32_t* link) {
     mabd_lean_sweep sweep = {.s = s, .phase = MABD_LEAN_FACTOR, .w = w};
+    set_laws(s, true);
     run(&sweep, true);
     *link = -1;
     for (int32_t k = s->part->structure.range_first;
@@ -345,6 +381,11 @@ static void solve(const mabd_redmax_solve* s, mabd_lean_phase up, mabd_lean_phas
 
 void mabd_redmax_lean_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real* x) {
     solve(s, MABD_LEAN_SOLVE_UP, MABD_LEAN_SOLVE_DOWN, b, x);
+}
+
+void mabd_redmax_lean_react(const mabd_redmax_solve* s, const mabd_real* x, mabd_real* y) {
+    mabd_lean_sweep sweep = {.s = s, .phase = MABD_LEAN_REACT, .in = x, .out = y};
+    run(&sweep, false);
 }
 
 void mabd_redmax_lean_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y,

@@ -3,8 +3,10 @@
 //
 // A part is *lean* if each of its links has one turn or slide along an axis of its frame, or none,
 // or three slides, or is a ball in its local chart; if forces on its links depend neither on poses
-// nor on velocities; and if its laws are springs, dampers, armature, servos and motors without
-// limits, of balls dampers and armature. Its residual, factor and solves are those of lean_text.h,
+// nor on velocities; and if three slides have springs, dampers, armature, servos and motors without
+// limits, balls dampers and armature. Single turns and slides have any law but pins: a part with
+// stops, limited drives, friction or prescribed motion is *ruled*, because the laws in force differ
+// from solve to solve (axes.c). The residual, factor and solves are those of lean_text.h,
 // compiled for each instruction set (base/isa.h). All other parts, and lean ones under forces from
 // outside, take motion.c and factor.c. Those without balls and three slides are *plain*: backward
 // steps take these sweeps for them alone. The factor goes the way of the last residual.
@@ -25,6 +27,9 @@
 #define MABD_LEAN_SLOT 112
 /// Reals of a ball at an iterate (lean_ball_text.h).
 #define MABD_LEAN_CHART 18
+/// Reals of the law of a freedom that is in force: k, d, I of lean_text.h, and 1, or 0 of a held
+/// freedom, whose row is dq = b.
+#define MABD_LEAN_LAW 4
 /// Square of the smallest pivot relative to the terms that it sums.
 #define MABD_LEAN_PIVOT 1e-28
 
@@ -56,6 +61,7 @@ typedef enum mabd_lean_phase {
     MABD_LEAN_CLEAR, // what children add to in solves
     MABD_LEAN_SOLVE_UP,
     MABD_LEAN_SOLVE_DOWN,
+    MABD_LEAN_REACT,   // forces that hold freedoms, after a solve
     MABD_LEAN_BACK_UP, // the transposed solve
     MABD_LEAN_BACK_DOWN,
     MABD_LEAN_PULL_DOWN, // bars of rates and accelerations
@@ -108,6 +114,14 @@ mabd_status mabd_redmax_lean_factor(const mabd_redmax_solve* s, mabd_redmax_weig
                                     int32_t* link);
 /// mabd_redmax_apply of a lean part.
 void mabd_redmax_lean_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real* x);
+/// After mabd_redmax_lean_apply of a ruled part, x its solution: y (freedoms) gets what x adds to
+/// the residuals of held freedoms; that of others is meaningless.
+void mabd_redmax_lean_react(const mabd_redmax_solve* s, const mabd_real* x, mabd_real* y);
+/// Write the law of a freedom of a ruled part that is in force at the rate v, to law
+/// (MABD_LEAN_LAW): tau = base - k q - d v - I a; returns base. slope: d with the slope of smooth
+/// friction, for a factor.
+mabd_real mabd_redmax_lean_law(const mabd_redmax_solve* s, int32_t freedom, mabd_real v, bool slope,
+                               mabd_real* law);
 /// mabd_redmax_apply_transposed of a lean part.
 void mabd_redmax_lean_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y,
                                        mabd_real* z);

@@ -41,7 +41,8 @@ typedef struct LEAN(tree) {
     const mabd_lean_link* links;
     LEAN(constants) rest;                // R by columns, p: 12
     LEAN(constants) inertia;             // m, m c, Io by columns: 13
-    LEAN(constants) law;                 // k, d, I: 3
+    LEAN(constants) law;                 // k, d, I: 3; of a ruled part MABD_LEAN_LAW
+    bool ruled;                          // (lean.h)
     LEAN_REAL fall[3];                   // -g
     LEAN_REAL *q, *v, *a, *r, *base;     // freedoms; tau = base - k q - d v - I a
     LEAN_REAL* E;                        // links x 12
@@ -64,6 +65,14 @@ typedef struct LEAN(weights) {
 
 MABD_HOT const LEAN_REAL* LEAN(constant)(const LEAN(constants) * c, int32_t i) {
     return (const LEAN_REAL*)(const void*)((const char*)c->at + c->step * (size_t)i);
+}
+
+// 1, or 0 of a held freedom.
+MABD_HOT LEAN_REAL LEAN(free_of)(const LEAN(tree) * t, int32_t freedom) {
+    LEAN_REAL one = {0};
+    if (t->ruled) return LEAN(constant)(&t->law, freedom)[3];
+    one += (mabd_real)1;
+    return one;
 }
 
 // ---- small sums --------------------------------------------------------------------------------

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Newton's method on equal lean parts, one in each lane: newton.c for parts without laws, rows and
+// Newton's method on equal lean parts, one in each lane: newton.c for parts without rows and
 // springs. Parts keep their own iteration: one that has converged moves no more, and its results
 // are written when it does. One that fails, or whose search does, is left to newton.c, which gives
 // what it would have given anyway. The others get the bits of newton.c, because every sum over a
-// part has its order.
+// part has its order. Axes with stops, limited drives and friction move from branch to branch in
+// each part by itself (axes.c); then all lanes are evaluated again, and the others get what they
+// had.
 
 #include "formulation/redmax/redmax_lanes.h"
 
 #include "base/clock.h"
+#include "formulation/redmax/redmax_axes.h"
 #include "math/lanes.h"
 #include "math/wide.h"
 
@@ -26,27 +29,31 @@
 
 /// Arrays of lanes: a tree, its constants, and vectors of the iteration.
 typedef struct lanes_work {
-    const mabd_redmax_solve* s; // MABD_WIDE of them
     lanes_tree t;
-    int32_t links, freedoms, balls;
-    mabd_wide *rest, *inertia, *law, *length; // links x 12, 13, freedoms x 3, 1
+    mabd_wide gamma, alpha;                   // alpha: part of the step
+    const mabd_redmax_solve* s;               // MABD_WIDE of them
+    mabd_wide *rest, *inertia, *law, *length; // links x 12, 13, freedoms x MABD_LEAN_LAW, 1
+    mabd_wide *hold, *scale;                  // freedoms: of held ones; weights in the merit
+    mabd_wide *rows, *reaction;               // freedoms: of H; forces that hold them
     mabd_wide* center;                        // balls x 4
     mabd_wide *q_b, *v_b, *trial, *step, *weight;
-    mabd_wide gamma;
-    mabd_wide alpha; // part of the step
-    mabd_real phi[MABD_WIDE_MOST], size[MABD_WIDE_MOST];
-    int32_t bad[MABD_WIDE_MOST];
     mabd_lean_lane_state* state;
-    bool active[MABD_WIDE_MOST]; // still moves
+    mabd_real phi[MABD_WIDE_MOST], size[MABD_WIDE_MOST];
+    int32_t links, freedoms, balls;
+    int width; // parts in lanes
+    int32_t bad[MABD_WIDE_MOST];
+    int32_t changes[MABD_WIDE_MOST]; // of branches at this iterate
+    bool active[MABD_WIDE_MOST];     // still moves
 } lanes_work;
 
 static void lay_out(lanes_work* w, const mabd_lean_size* size, mabd_arena* arena) {
     const size_t l = (size_t)size->links, f = (size_t)size->freedoms, balls = (size_t)size->balls;
     const size_t width = sizeof(mabd_wide);
     w->links = size->links, w->freedoms = size->freedoms, w->balls = size->balls;
-    mabd_wide** by_freedom[] = {&w->t.q,     &w->t.v,     &w->t.a,    &w->t.r,   &w->t.base,
-                                &w->t.stiff, &w->t.upper, &w->t.u,    &w->q_b,   &w->v_b,
-                                &w->trial,   &w->step,    &w->weight, &w->length};
+    mabd_wide** by_freedom[] = {&w->t.q,     &w->t.v,     &w->t.a,     &w->t.r,    &w->t.base,
+                                &w->t.stiff, &w->t.upper, &w->t.u,     &w->q_b,    &w->v_b,
+                                &w->trial,   &w->step,    &w->weight,  &w->length, &w->hold,
+                                &w->scale,   &w->rows,    &w->reaction};
     for (size_t k = 0; k < sizeof by_freedom / sizeof *by_freedom; k++) {
         *by_freedom[k] = mabd_arena_take(arena, f, width);
     }
@@ -56,7 +63,7 @@ static void lay_out(lanes_work* w, const mabd_lean_size* size, mabd_arena* arena
     }
     w->rest = mabd_arena_take(arena, 12 * l, width);
     w->inertia = mabd_arena_take(arena, 13 * l, width);
-    w->law = mabd_arena_take(arena, 3 * f, width);
+    w->law = mabd_arena_take(arena, MABD_LEAN_LAW * f, width);
     w->t.E = mabd_arena_take(arena, 12 * l, width);
     w->t.up = mabd_arena_take(arena, 12 * l, width);
     w->t.x = mabd_arena_take(arena, 12 * l, width);
@@ -69,7 +76,7 @@ static void lay_out(lanes_work* w, const mabd_lean_size* size, mabd_arena* arena
     w->t.N = mabd_arena_take(arena, MABD_LEAN_SLOT * (size_t)size->slots, width);
     w->t.rest = (lanes_constants){w->rest, 12 * width};
     w->t.inertia = (lanes_constants){w->inertia, 13 * width};
-    w->t.law = (lanes_constants){w->law, 3 * width};
+    w->t.law = (lanes_constants){w->law, MABD_LEAN_LAW * width};
     w->t.column = 12;
     w->t.center = w->center;
 }
@@ -93,6 +100,23 @@ static void store(const mabd_wide* from, int lane, mabd_real* to, size_t n) {
     for (size_t k = 0; k < n; k++) to[k] = at[MABD_WIDE * k];
 }
 
+// Load the laws of a ruled part that are in force at the rates of its lane.
+static void load_laws(lanes_work* w, int lane, bool slope) {
+    const mabd_redmax_solve* s = &w->s[lane];
+    const size_t first = (size_t)s->part->freedom_first;
+    for (size_t k = 0; k < (size_t)w->freedoms; k++) {
+        const mabd_redmax_freedom* f = &s->sim->freedoms[first + k];
+        const mabd_real v = ((const mabd_real*)&w->t.v[k])[lane];
+        const mabd_real q = ((const mabd_real*)&w->t.q[k])[lane];
+        const mabd_real hold = f->prescribed ? q : f->hold;
+        mabd_real law[MABD_LEAN_LAW];
+        const mabd_real base = mabd_redmax_lean_law(s, (int32_t)(first + k), v, slope, law);
+        load(w->law + MABD_LEAN_LAW * k, lane, law, MABD_LEAN_LAW);
+        load(w->t.base + k, lane, &base, 1);
+        load(w->hold + k, lane, &hold, 1);
+    }
+}
+
 static void load_part(lanes_work* w, int lane) {
     const mabd_redmax_solve* s = &w->s[lane];
     const mabd_redmax_sim* sim = s->sim;
@@ -105,7 +129,7 @@ static void load_part(lanes_work* w, int lane) {
     for (size_t k = 0; k < n; k++) {
         const mabd_redmax_freedom* f = &sim->freedoms[first + k];
         const mabd_real base = s->force[first + k] + s->motor[first + k] + f->push;
-        load(w->law + 3 * k, lane, &f->k, 3);
+        load(w->law + MABD_LEAN_LAW * k, lane, &f->k, 3);
         load(w->length + k, lane, &f->length, 1);
         load(w->t.base + k, lane, &base, 1);
     }
@@ -138,27 +162,44 @@ static void store_part(const lanes_work* w, int lane) {
 
 // ---- iteration ---------------------------------------------------------------------------------
 
-static void evaluate(lanes_work* w) {
-    const double clock = mabd_clock();
+static void set_rates(lanes_work* w) {
     for (int32_t k = 0; k < w->freedoms; k++) {
         w->t.v[k] = (w->t.q[k] - w->q_b[k]) / w->gamma;
         w->t.a[k] = (w->t.v[k] - w->v_b[k]) / w->gamma;
     }
+}
+
+static void evaluate(lanes_work* w) {
+    const double clock = mabd_clock();
+    set_rates(w);
+    for (int l = 0; l < w->width; l++) {
+        if (w->t.ruled && w->s[l].part->frictions) load_laws(w, l, false);
+    }
     lanes_residual_down(&w->t, 0, w->links);
     lanes_residual_up(&w->t, 0, w->links);
+    for (int32_t k = 0; k < w->freedoms; k++) {
+        w->rows[k] = w->t.r[k];
+        if (!w->t.ruled) continue;
+        const mabd_wide zero = {0};
+        w->rows[k] =
+            mabd_wide_where(lanes_free_of(&w->t, k) > zero, w->t.r[k], w->t.q[k] - w->hold[k]);
+    }
     w->s[0].report->seconds[MABD_REDMAX_RESIDUAL] += mabd_clock() - clock;
 }
 
-// Factor, and solve for -r.
+// Factor, and solve for minus the rows.
 static void find_step(lanes_work* w) {
     const mabd_wide one = (mabd_wide){0} + (mabd_real)1, inverse = one / w->gamma;
     const lanes_weights weights = {one, inverse, one / (w->gamma * w->gamma)};
     const double clock = mabd_clock();
     for (int l = 0; l < MABD_WIDE; l++) w->bad[l] = -1;
+    for (int l = 0; l < w->width; l++) {
+        if (w->t.ruled && w->s[l].part->frictions) load_laws(w, l, true);
+    }
     lanes_factor_up(&w->t, &weights, 0, w->links, w->bad);
     const double factored = mabd_clock();
     w->s[0].report->seconds[MABD_REDMAX_FACTOR] += factored - clock;
-    for (int32_t k = 0; k < w->freedoms; k++) w->step[k] = -w->t.r[k];
+    for (int32_t k = 0; k < w->freedoms; k++) w->step[k] = -w->rows[k];
     lanes_clear_up(&w->t, 0, w->links);
     lanes_solve_up(&w->t, w->step, 0, w->links);
     lanes_solve_down(&w->t, w->step, 0, w->links);
@@ -169,13 +210,30 @@ static void set_weights(lanes_work* w) {
     for (int32_t k = 0; k < w->freedoms; k++) {
         const mabd_real* pivot = (const mabd_real*)&w->t.stiff[k];
         mabd_real* weight = (mabd_real*)&w->weight[k];
-        for (int l = 0; l < MABD_WIDE; l++) weight[l] = 1 / (mabd_real)fabs(pivot[l]);
+        for (int l = 0; l < MABD_WIDE; l++) {
+            const mabd_redmax_solve* s = &w->s[l];
+            const bool prescribed = s->sim->freedoms[s->part->freedom_first + k].prescribed;
+            weight[l] = prescribed ? 0 : 1 / (mabd_real)fabs(pivot[l]);
+        }
+    }
+}
+
+// Weights of the rows in the merit: those of held axes are rows of coordinates.
+static void set_scale(lanes_work* w) {
+    memcpy(w->scale, w->weight, (size_t)w->freedoms * sizeof *w->scale);
+    for (int32_t k = 0; w->t.ruled && k < w->freedoms; k++) {
+        mabd_real* scale = (mabd_real*)&w->scale[k];
+        for (int l = 0; l < MABD_WIDE; l++) {
+            const mabd_redmax_solve* s = &w->s[l];
+            const mabd_redmax_freedom* f = &s->sim->freedoms[s->part->freedom_first + k];
+            if (f->held && !f->prescribed) scale[l] = 1 / scale[l];
+        }
     }
 }
 
 static mabd_wide merit(const lanes_work* w) {
     mabd_wide sum = {0};
-    for (int32_t k = 0; k < w->freedoms; k++) sum += w->t.r[k] * w->t.r[k] * w->weight[k];
+    for (int32_t k = 0; k < w->freedoms; k++) sum += w->rows[k] * w->rows[k] * w->scale[k];
     return sum;
 }
 
@@ -223,7 +281,8 @@ static void search(lanes_work* w, const bool* last) {
                 w->phi[l] = phi[l], done[l] = true;
                 continue;
             }
-            if (i == 0 && w->size[l] >= MABD_NEWTON_NOISE) { // lifted iterates are next (newton.c)
+            const bool lifts = w->s[l].part->law_count == 0; // lifted iterates are next (newton.c)
+            if (i == 0 && lifts && w->size[l] >= MABD_NEWTON_NOISE) {
                 leave(w, l);
                 done[l] = true;
                 continue;
@@ -240,20 +299,62 @@ static void search(lanes_work* w, const bool* last) {
     }
 }
 
+// Move the axes of a part to the branches that its step is on; true if some was on another one.
+static bool move_part(lanes_work* w, int lane) {
+    const mabd_redmax_solve* s = &w->s[lane];
+    const size_t first = (size_t)s->part->freedom_first, n = (size_t)w->freedoms;
+    int32_t link;
+    store(w->t.q, lane, s->sim->q + first, n);
+    store(w->t.r, lane, s->sim->r + first, n);
+    store(w->step, lane, s->sim->step + first, n);
+    store(w->reaction, lane, s->sim->reaction + first, n);
+    if (!mabd_redmax_move_axes_by(s, w->changes[lane] == 0, &link)) return false;
+    if (++w->changes[lane] > MABD_NEWTON_BRANCH_CHANGES * s->sim->def.max_iterations) {
+        leave(w, lane);
+        return false;
+    }
+    load_laws(w, lane, false);
+    return true;
+}
+
+// Move the axes of all parts, and solve again; false if none has moved.
+static bool move_axes(lanes_work* w) {
+    bool moved[MABD_WIDE_MOST] = {false}, some = false;
+    lanes_react(&w->t, w->step, w->reaction, 0, w->links);
+    for (int l = 0; l < w->width; l++) {
+        if (w->active[l] && w->s[l].part->law_count > 0) moved[l] = move_part(w, l);
+        some |= moved[l];
+    }
+    if (!some) return false;
+    evaluate(w);
+    find_step(w);
+    for (int l = 0; l < w->width; l++) {
+        if (!moved[l]) continue;
+        w->s[l].report->iterations++;
+        if (w->bad[l] >= 0) leave(w, l);
+    }
+    return true;
+}
+
 // One iteration; returns true if a part still moves.
 static bool iterate(lanes_work* w, int32_t i) {
     bool last[MABD_WIDE_MOST] = {false}, some = false;
     find_step(w);
-    measure_step(w);
-    if (i == 0) {
-        set_weights(w);
-        const mabd_wide now = merit(w);
-        memcpy(w->phi, &now, sizeof now);
-    }
     for (int l = 0; l < MABD_WIDE; l++) {
+        w->changes[l] = 0;
         if (!w->active[l]) continue;
         w->s[l].report->iterations++;
-        if (w->bad[l] >= 0 || !isfinite(w->size[l]) || !isfinite(w->phi[l])) leave(w, l);
+        if (w->bad[l] >= 0) leave(w, l);
+    }
+    while (w->t.ruled && move_axes(w)) continue;
+    measure_step(w);
+    if (i == 0) set_weights(w);
+    set_scale(w);
+    const mabd_wide now = merit(w);
+    for (int l = 0; l < MABD_WIDE; l++) {
+        if (!w->active[l]) continue;
+        if (i == 0 || w->s[l].part->law_count > 0) w->phi[l] = ((const mabd_real*)&now)[l];
+        if (!isfinite(w->size[l]) || !isfinite(w->phi[l])) leave(w, l);
         last[l] = w->active[l] && w->size[l] <= w->s[l].sim->def.redmax.newton_tolerance;
     }
     search(w, last);
@@ -264,14 +365,18 @@ static bool iterate(lanes_work* w, int32_t i) {
 static void newton(const mabd_redmax_solve* s, int count, const mabd_lean_size* size, void* memory,
                    mabd_lean_lane_state* state) {
     const mabd_redmax_part* part = s->part;
-    lanes_work w = {.s = s, .state = state};
+    lanes_work w = {.s = s, .state = state, .width = count};
     mabd_arena arena = {.memory = memory, .size = SIZE_MAX};
     lay_out(&w, size, &arena);
     w.t.links = s->sim->lean + part->link_first;
     for (int l = 0; l < MABD_WIDE; l++) {
+        if (l < count) mabd_redmax_start_axes(&s[l]);
         load_part(&w, l);
         w.active[l] = l < count;
     }
+    w.t.ruled = part->structure.ruled;
+    set_rates(&w);
+    for (int l = 0; w.t.ruled && l < MABD_WIDE; l++) load_laws(&w, l, false);
     evaluate(&w);
     for (int32_t i = 0; i < s->sim->def.max_iterations; i++) {
         if (!iterate(&w, i)) return;

@@ -15,11 +15,15 @@ static plain_tree tree_of(const mabd_redmax_solve* s) {
     const mabd_redmax_link* first = &sim->links[link];
     const mabd_redmax_freedom* f = &sim->freedoms[freedom];
     const mabd_vec3 g = mabd_v3_load(sim->model->gravity);
+    const bool ruled = part->structure.ruled;
+    const mabd_real* rules = sim->lean_law + MABD_LEAN_LAW * freedom;
     const plain_tree t = {
         .links = sim->lean + link,
         .rest = {&first->rest, sizeof *first},
         .inertia = {&first->M, sizeof *first},
-        .law = {&f->k, sizeof *f},
+        .law = ruled ? (plain_constants){rules, MABD_LEAN_LAW * sizeof *rules}
+                     : (plain_constants){&f->k, sizeof *f},
+        .ruled = ruled,
         .fall = {-g.x, -g.y, -g.z},
         .q = sim->q + freedom,
         .v = sim->v + freedom,
@@ -142,6 +146,9 @@ static void links(const mabd_lean_sweep* sweep, int32_t from, int32_t to, int32_
         break;
     case MABD_LEAN_SOLVE_DOWN:
         plain_solve_down(&t, sweep->out + first, from, to);
+        break;
+    case MABD_LEAN_REACT:
+        plain_react(&t, sweep->in + first, sweep->out + first, from, to);
         break;
     case MABD_LEAN_BACK_UP:
         plain_back_up(&t, sweep->in + first, from, to);

@@ -12,6 +12,9 @@
 // because V - S q' = X V_p and ad(S q') dV = -x U(dV). N is stored by columns, each as moment
 // (LEAN_PAD reals) and force (LEAN_PAD), so N T is sums of columns, and X'N of parts of a column.
 //
+// A held freedom has the row dq = b: D = 1, and its K = S'N T is left out of N and of solves, but
+// kept, because the force that holds it changes by D dq + S'n + K x_p.
+//
 // N of a link is only there between its first child and its parent: in a slot of a few for a part.
 // Sums have the order of links, whatever the ranges that threads work on: a child adds to its
 // parent after all links behind the child are done.
@@ -231,20 +234,24 @@ MABD_HOT void LEAN(eliminate)(const LEAN(tree) * t, int32_t i, const LEAN(weight
     for (int j = 0; j < 6; j++) g[j] = ((const LEAN_REAL*)G)[j % 3 + j / 3 * LEAN_PAD];
     const LEAN_REAL own = w->q * law[0] + w->v * law[1] + w->a * law[2];
     const LEAN_REAL D = g[link->axis] * link->sign + own;
+    const LEAN_REAL none = {0}, free = LEAN(free_of)(t, link->freedom);
+    const LEAN_REAL pivot = LEAN_WHERE(free > none, D, none + (mabd_real)1);
     LEAN_REAL terms = own * own;
     for (int r = 0; r < 6; r++) terms += g[r] * g[r];
-    LEAN(judge)(&D, &terms, i, bad);
+    terms *= free;
+    LEAN(judge)(&pivot, &terms, i, bad);
     LEAN(subtract_unit_wrench)(t->F + 6 * (size_t)i, link->axis, w->q * link->sign, g);
     for (int j = 0; j < 6; j++) to[j] = g[j];
-    t->D[3 * k] = t->stiff[k] = D;
+    t->D[3 * k] = pivot, t->stiff[k] = D;
     if (link->parent < 0) return;
     LEAN_PUT(G, g[0], g[1], g[2]);
     LEAN_PUT(G + P, g[3], g[4], g[5]);
     LEAN(transfer)(t->E + 12 * (size_t)i, link, t->Sv + 6 * (size_t)i, N);
-    const LEAN_REAL inverse = link->sign / D;
+    const LEAN_REAL inverse = link->sign / pivot;
     for (int c = 0; c < 12; c++) {
-        const LEAN_REAL factor = inverse * ((const LEAN_REAL*)(N + W * c))[row];
+        LEAN_REAL factor = inverse * ((const LEAN_REAL*)(N + W * c))[row];
         K[c] = factor;
+        factor *= free;
         for (int r = 0; r < W; r++) N[W * c + r] -= G[r] * factor;
     }
 }
@@ -300,7 +307,7 @@ MABD_FN void LEAN(solve_up)(const LEAN(tree) * t, const LEAN_REAL* b, int32_t fr
         if (link->count == 3) LEAN(solve_triple)(t, link, b, t->up + 12 * (size_t)i);
         if (link->count == 1) {
             const LEAN_REAL n = t->up[12 * (size_t)i + (size_t)link->axis] * link->sign;
-            t->u[k] = (b[k] - n) / t->D[3 * k];
+            t->u[k] = (b[k] - n * LEAN(free_of)(t, link->freedom)) / t->D[3 * k];
         }
         if (link->parent >= from) LEAN(solve_push)(t, i);
     }
@@ -335,12 +342,29 @@ MABD_FN void LEAN(solve_down)(const LEAN(tree) * t, LEAN_REAL* dq, int32_t from,
                 const LEAN_REAL *K = t->K + 12 * k, *x_p = t->x + 12 * (size_t)link->parent;
                 LEAN_REAL even = K[0] * x_p[0], odd = K[1] * x_p[1];
                 for (int c = 2; c < 12; c += 2) even += K[c] * x_p[c], odd += K[c + 1] * x_p[c + 1];
-                step -= even + odd;
+                step -= (even + odd) * LEAN(free_of)(t, f);
             }
             for (int j = 0; j < 12; j++) x[j] += B[j] * step;
             dq[k] = step;
         }
         for (int j = 0; j < 12; j++) out[j] = x[j];
+    }
+}
+
+// What a solution dq adds to the residual of a held freedom.
+MABD_FN void LEAN(react)(const LEAN(tree) * t, const LEAN_REAL* dq, LEAN_REAL* y, int32_t from,
+                         int32_t to) {
+    for (int32_t i = from; i < to; i++) {
+        const mabd_lean_link* link = &t->links[i];
+        const size_t k = (size_t)link->freedom;
+        if (link->count != 1) continue;
+        const LEAN_REAL n = t->up[12 * (size_t)i + (size_t)link->axis] * link->sign;
+        y[k] = t->stiff[k] * dq[k] + n;
+        if (link->parent < 0) continue;
+        const LEAN_REAL *K = t->K + 12 * k, *x_p = t->x + 12 * (size_t)link->parent;
+        LEAN_REAL even = K[0] * x_p[0], odd = K[1] * x_p[1];
+        for (int c = 2; c < 12; c += 2) even += K[c] * x_p[c], odd += K[c + 1] * x_p[c + 1];
+        y[k] += even + odd;
     }
 }
 

@@ -25,8 +25,6 @@
 #include <math.h>
 #include <string.h>
 
-/// Changes of branches of laws, in multiples of the iterations that a solve may take.
-#define BRANCH_CHANGES_PER_ITERATION 4
 /// Turn of a ball by an impact, from where it would be without: within its chart [rad].
 #define IMPACT_TURN 3
 /// Relative change of accelerations that have converged.
@@ -90,7 +88,7 @@ static mabd_status find_step(const mabd_redmax_solve* s) {
     int32_t link, changes = 0;
     MABD_TRY(solve_branches(s));
     while (s->part->law_count > 0 && mabd_redmax_move_axes(s, changes == 0, &link)) {
-        if (++changes > BRANCH_CHANGES_PER_ITERATION * s->sim->def.max_iterations) {
+        if (++changes > MABD_NEWTON_BRANCH_CHANGES * s->sim->def.max_iterations) {
             return fail(s, MABD_ERR_DIVERGED, link, "stops, drives and friction do not settle at");
         }
         evaluate(s);

@@ -28,6 +28,11 @@ void mabd_redmax_axes_rows(const mabd_redmax_solve* s);
 /// all of them updates the forces on held components of rotation vectors.
 bool mabd_redmax_move_axes(const mabd_redmax_solve* s, bool first, int32_t* link);
 
+/// The same with the forces on held axes known: sim->reaction is what the increment adds to them.
+bool mabd_redmax_move_axes_by(const mabd_redmax_solve* s, bool first, int32_t* link);
+/// Put the axes of a part to where laws (over all parts) that a solve ended with have them.
+void mabd_redmax_restore_laws(const mabd_redmax_solve* s, const mabd_redmax_law* from);
+
 /// Reverse the dry friction of axes that slip against it after the increment sim->step; false if
 /// none does. An axis that a contact moves, however little, does not stick.
 bool mabd_redmax_reverse_slips(const mabd_redmax_solve* s);

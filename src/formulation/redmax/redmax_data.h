@@ -157,7 +157,8 @@ typedef struct mabd_redmax_structure {
     int32_t slot_first; // of N
     int32_t pack;       // -1 = none
     int32_t ball_first, ball_count;
-    bool lean, plain;   // its sweeps are those of lean.h; and no link has three freedoms
+    bool lean, plain;   // its sweeps are those of lean.h; and no link has three freedoms or rules
+    bool ruled;         // lean, with laws, prescribed motion or friction of axes
     bool swept;         // the last residual was one of these
     bool divided_links; // has tasks
     bool bundled;       // its borders are eliminated along the tree (redmax_bundles.h)
@@ -354,6 +355,7 @@ typedef struct mabd_redmax_sim {
     struct mabd_lean_link* lean;    // (links)
     struct mabd_lean_range* ranges; // by part
     mabd_real* base_force;          // (freedoms) of the laws of lean parts
+    mabd_real* lean_law;            // (freedoms x 4) in force, of ruled parts
     const struct mabd_lean_table* sweeps;
     size_t N_size, range_size;
     // redmax_lanes.h
@@ -362,6 +364,7 @@ typedef struct mabd_redmax_sim {
     struct mabd_lean_pack* packs;
     const struct mabd_lean_lanes_table* lanes;
     void *pack_memory, *lane_work;
+    mabd_redmax_law* lane_laws; // (stages x laws) of solutions in lanes
     size_t pack_size, lane_bytes;
 } mabd_redmax_sim;
 

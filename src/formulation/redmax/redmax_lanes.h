@@ -5,8 +5,8 @@
 // robot, form packs of as many parts as the vectors of the instruction set have reals. The stages
 // of a step of all parts of a pack are solved at once (lean_lanes.c), before each part takes its
 // step (step.c), which finds the solutions instead of calling newton.c. Masses, lengths and laws
-// may differ. Parts that take another method in a step than the first of their pack go alone. None
-// of this changes bits.
+// may differ, and the branches of laws that axes are on (axes.c). Parts of a pack that take the
+// same method in a step go together. None of this changes bits.
 #pragma once
 
 #include "formulation/redmax/lean.h"
@@ -18,6 +18,8 @@
 #define MABD_NEWTON_NOISE      ((mabd_real)1e-7)
 #define MABD_NEWTON_SEARCH_MAX 8
 #define MABD_NEWTON_DECLINE    ((mabd_real)1e-4)
+/// Changes of branches of laws, in multiples of the iterations that a solve may take.
+#define MABD_NEWTON_BRANCH_CHANGES 4
 
 /// What a solve in lanes did with a part.
 typedef enum mabd_lean_lane_state {

@@ -158,7 +158,7 @@ static void load_history(const mabd_redmax_solve* s) {
 
 void mabd_redmax_follow(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
-    if (s->part->structure.lean) return; // none is prescribed
+    if (s->part->structure.lean && !s->part->structure.ruled) return; // none is prescribed
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         mabd_real q, rate;
         if (!sim->freedoms[k].prescribed) continue;

@@ -2,6 +2,7 @@
 // Tests for src/formulation/redmax/lean.c: the sweeps of lean parts against those of motion.c and
 // factor.c, on every instruction set and number of threads.
 #include "base/isa.h"
+#include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_lanes.h"
 #include "formulation/redmax/redmax_tangent.h"
 #include "support/redmax_case.h"
@@ -13,21 +14,24 @@
 
 #define GAMMA 0.1
 
-// Odd seeds: joints of all types, some of them from a body that floats.
-static redmax_case lean_case(uint64_t seed) {
+// Odd seeds: joints of all types, some of them from a body that floats. laws: with stops, limited
+// and rigid drives, and friction.
+static redmax_case lean_case(uint64_t seed, bool laws) {
     const random_scene_def def = {.seed = seed,
                                   .pattern = seed % 3 == 0 ? RANDOM_CHAIN : RANDOM_TREE,
                                   .bodies = 2 + (int32_t)(seed % 30),
                                   .grounded = seed % 4 != 3,
                                   .controls = true,
-                                  .soft = true,
+                                  .soft = !laws,
+                                  .laws = laws,
                                   .single = seed % 2 == 0,
                                   .damped = true,
                                   .wide = true,
                                   .mass_range = 4};
     redmax_case c = redmax_case_make(&def, REDMAX_FREE);
     cr_assert(c.inside->parts[0].structure.lean, "seed %d", (int)seed);
-    cr_assert(eq(int, c.inside->parts[0].structure.plain, seed % 2 == 0), "seed %d", (int)seed);
+    if (!laws)
+        cr_assert(eq(int, c.inside->parts[0].structure.plain, seed % 2 == 0), "%d", (int)seed);
     return c;
 }
 
@@ -35,6 +39,7 @@ static redmax_case lean_case(uint64_t seed) {
 typedef struct results {
     mabd_real *r, *F, *x, *z;
     mabd_real *v, *a, *up; // bars of rates, accelerations, variations
+    mabd_real* y;          // forces that hold freedoms
     int32_t freedoms, links, bars;
 } results;
 
@@ -57,7 +62,14 @@ static results compute(redmax_case* c, bool lean) {
         mabd_redmax_residual(&c->solve);
     }
     cr_assert(eq(int, mabd_redmax_factor(&c->solve, w, &link), MABD_OK));
-    mabd_redmax_apply(&c->solve, sim->r, sim->step);
+    mabd_redmax_axes_rows(&c->solve);
+    mabd_redmax_apply(&c->solve, sim->rows, sim->step);
+    if (lean && part->structure.ruled) {
+        mabd_redmax_lean_react(&c->solve, sim->step, sim->reaction);
+    } else {
+        mabd_redmax_multiply_forces(&c->solve, w, sim->step, sim->reaction);
+    }
+    for (int32_t k = 0; k < n; k++) sim->reaction[k] *= sim->freedoms[k].held ? 1 : 0;
     mabd_real *v = calloc((size_t)n, sizeof *v), *a = calloc((size_t)n, sizeof *a);
     memset(sim->trial, 0, (size_t)n * sizeof *sim->trial);
     if (part->structure.plain) {
@@ -69,6 +81,7 @@ static results compute(redmax_case* c, bool lean) {
                          .F = copy((mabd_real*)sim->F, 6 * part->link_count),
                          .x = copy(sim->step, n),
                          .z = copy(sim->trial, n),
+                         .y = copy(sim->reaction, n),
                          .v = v,
                          .a = a,
                          .up = copy(sim->up, bars),
@@ -80,7 +93,7 @@ static results compute(redmax_case* c, bool lean) {
 }
 
 static void free_results(results* r) {
-    free(r->r), free(r->F), free(r->x), free(r->z), free(r->v), free(r->a), free(r->up);
+    free(r->r), free(r->F), free(r->x), free(r->z), free(r->v), free(r->a), free(r->up), free(r->y);
 }
 
 static double difference(const mabd_real* a, const mabd_real* b, int32_t n) {
@@ -91,10 +104,45 @@ static double difference(const mabd_real* a, const mabd_real* b, int32_t n) {
     return most / size;
 }
 
+// Draw a state, in which laws are on branches of it.
+static int32_t draw_laws(redmax_case* c) {
+    int32_t held = 0;
+    redmax_case_draw(c, (mabd_real)GAMMA);
+    mabd_redmax_begin_branches(&c->solve, 0);
+    c->inside->parts[0].has_branches = false;
+    mabd_redmax_start_axes(&c->solve);
+    for (int32_t k = 0; k < c->inside->freedom_count; k++) held += c->inside->freedoms[k].held;
+    return held;
+}
+
+Test(redmax_lean, its_sweeps_are_those_of_parts_with_laws) {
+    double worst[4] = {0};
+    int32_t held = 0, ruled = 0;
+    for (uint64_t seed = 0; seed < AMOUNT(60, 12); seed++) {
+        redmax_case c = lean_case(seed, true);
+        held += draw_laws(&c), ruled += c.inside->parts[0].structure.ruled;
+        results other = compute(&c, false), own = compute(&c, true);
+        worst[0] = fmax(worst[0], difference(own.r, other.r, own.freedoms));
+        worst[1] = fmax(worst[1], difference(own.F, other.F, own.links));
+        worst[2] = fmax(worst[2], difference(own.x, other.x, own.freedoms));
+        worst[3] = fmax(worst[3], difference(own.y, other.y, own.freedoms));
+        free_results(&other), free_results(&own);
+        redmax_case_free(&c);
+    }
+    printf("%d held freedoms in %d parts: r %.1e, F %.1e, x %.1e, forces that hold %.1e\n",
+           (int)held, (int)ruled, worst[0], worst[1], worst[2], worst[3]);
+    cr_expect(lt(i32, AMOUNT(60, 12), held));
+    cr_expect(lt(i32, AMOUNT(40, 8), ruled));
+    cr_expect(lt(dbl, worst[0], 1e-13));
+    cr_expect(lt(dbl, worst[1], 1e-13));
+    cr_expect(lt(dbl, worst[2], 1e-11));
+    cr_expect(lt(dbl, worst[3], 1e-11));
+}
+
 Test(redmax_lean, its_sweeps_are_those_of_all_parts) {
     double worst[7] = {0};
     for (uint64_t seed = 0; seed < AMOUNT(60, 12); seed++) {
-        redmax_case c = lean_case(seed);
+        redmax_case c = lean_case(seed, false);
         redmax_case_draw(&c, (mabd_real)GAMMA);
         results other = compute(&c, false), own = compute(&c, true);
         worst[0] = fmax(worst[0], difference(own.r, other.r, own.freedoms));
@@ -119,8 +167,8 @@ Test(redmax_lean, its_sweeps_are_those_of_all_parts) {
 
 Test(redmax_lean, has_the_same_bits_on_every_instruction_set) {
     for (uint64_t seed = 0; seed < AMOUNT(20, 5); seed++) {
-        redmax_case c = lean_case(seed);
-        redmax_case_draw(&c, (mabd_real)GAMMA);
+        redmax_case c = lean_case(seed, seed % 3 == 1);
+        draw_laws(&c);
         c.inside->sweeps = mabd_lean_table_of(0);
         results first = compute(&c, true);
         for (int32_t isa = 1; isa < mabd_isa_count(); isa++) {
@@ -141,7 +189,7 @@ Test(redmax_lean, has_the_same_bits_on_every_instruction_set) {
 
 // Turns of any size, reduced to a quarter turn: the frames of a hinge are rotations by its angle.
 Test(redmax_lean, turns_by_any_angle) {
-    redmax_case c = lean_case(6);
+    redmax_case c = lean_case(6, false);
     mabd_redmax_sim* sim = c.inside;
     for (int i = 0; i < 400; i++) {
         redmax_case_draw(&c, (mabd_real)GAMMA);
@@ -209,8 +257,9 @@ Test(redmax_lean, has_the_same_bits_for_any_number_of_threads) {
 // ---- lanes -------------------------------------------------------------------------------------
 
 // 21 trees of two kinds, of different masses, with springs, dampers and servos on their axes; with
-// joints of all types and from bodies that float if they are not plain.
-static mabd_model* copies(bool plain) {
+// joints of all types and from bodies that float if they are not plain; laws: with stops, limited
+// and rigid drives, and friction.
+static mabd_model* copies(bool plain, bool laws) {
     mabd_scene* scene = rig_scene(-9.81);
     for (int32_t i = 0; i < 21; i++) {
         const random_scene_def def = {.seed = (uint64_t)(i % 4 == 3 ? 5 : 4),
@@ -218,7 +267,8 @@ static mabd_model* copies(bool plain) {
                                       .bodies = 9,
                                       .grounded = plain || i % 4 == 3,
                                       .controls = true,
-                                      .soft = true,
+                                      .soft = !laws,
+                                      .laws = laws,
                                       .single = plain,
                                       .damped = true,
                                       .wide = true,
@@ -235,9 +285,9 @@ static mabd_model* copies(bool plain) {
 static size_t state_bytes; // of the last run
 
 // Take steps with packs for an instruction set, -1 = none; returns the coordinates and rates.
-static mabd_real* run_copies(const mabd_model* model, mabd_integrator integrator, int32_t isa,
-                             int32_t threads, mabd_step_info* info) {
-    mabd_sim_def d = rig_def(MABD_PRESET_BALANCED, (mabd_real)0.1);
+static mabd_real* run_copies(const mabd_model* model, double h, mabd_integrator integrator,
+                             int32_t isa, int32_t threads, mabd_step_info* info) {
+    mabd_sim_def d = rig_def(MABD_PRESET_BALANCED, (mabd_real)h);
     d.formulation = MABD_FORMULATION_REDMAX, d.integrator = integrator, d.threads = threads;
     mabd_sim* sim = rig_sim(model, &d);
     mabd_redmax_sim* inside = sim->self;
@@ -270,16 +320,17 @@ static mabd_real* run_copies(const mabd_model* model, mabd_integrator integrator
     return all;
 }
 
-static void compare_copies(bool plain) {
+static void compare_copies(bool plain, bool laws) {
     static const mabd_integrator methods[] = {MABD_INTEGRATOR_BDF2, MABD_INTEGRATOR_EULER,
                                               MABD_INTEGRATOR_SDIRK2};
-    mabd_model* model = copies(plain);
+    const double h = laws ? 0.02 : 0.1;
+    mabd_model* model = copies(plain, laws);
     for (int m = 0; m < 3; m++) {
         mabd_step_info alone, packed;
-        mabd_real* expected = run_copies(model, methods[m], -1, 1, &alone);
+        mabd_real* expected = run_copies(model, h, methods[m], -1, 1, &alone);
         for (int32_t isa = 0; isa < mabd_isa_count(); isa++) {
             for (int32_t threads = 1; threads <= 4; threads += 3) {
-                mabd_real* own = run_copies(model, methods[m], isa, threads, &packed);
+                mabd_real* own = run_copies(model, h, methods[m], isa, threads, &packed);
                 cr_expect(eq(int, memcmp(own, expected, state_bytes), 0), "%s, %d",
                           mabd_isa_name(isa), (int)threads);
                 cr_expect(eq(i32, packed.iterations, alone.iterations));
@@ -296,9 +347,14 @@ static void compare_copies(bool plain) {
 }
 
 Test(redmax_lanes, give_the_bits_of_parts_alone) {
-    compare_copies(true);
+    compare_copies(true, false);
 }
 
 Test(redmax_lanes, give_the_bits_of_parts_with_balls_alone) {
-    compare_copies(false);
+    compare_copies(false, false);
+}
+
+Test(redmax_lanes, give_the_bits_of_parts_with_laws_alone) {
+    compare_copies(true, true);
+    compare_copies(false, true);
 }
