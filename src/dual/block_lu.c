@@ -2,6 +2,8 @@
 //
 // Create, factor and solve.
 //
+// Chains in the order of their slots are factored by chain_lu.h; all else:
+//
 //   create   order (the caller's, or the cheaper one of two: the cheapest of block_order.h, and the
 //            system's own), analysis (block_symbolic.h), memory
 //   factor   scale of every column, then the fronts (block_lu_numeric.c)
@@ -156,10 +158,36 @@ static mabd_status create_in(const mabd_allocator* allocator, const mabd_dual_sy
     return create_from(allocator, symbolic, 2 * (int64_t)count.entries - system->row_count, out);
 }
 
+static void layout_chain(const mabd_dual_system* system, mabd_arena* arena, mabd_dual_lu* lu) {
+    mabd_arena_take(arena, 1, sizeof *lu);
+    mabd_dual_chain_lu_lay_out(system, arena, &lu->chain);
+}
+
+static mabd_status create_chain(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                mabd_dual_lu** out) {
+    mabd_dual_lu counts;
+    mabd_arena arena = {NULL, 0, 0};
+    layout_chain(system, &arena, &counts);
+    MABD_TRY(mabd_arena_allocate(allocator, &arena));
+    mabd_dual_lu* lu = (mabd_dual_lu*)(void*)arena.memory;
+    layout_chain(system, &arena, lu);
+    for (int32_t i = 0; i < system->slot_count; i++) {
+        const int32_t w = system->width[i];
+        const int32_t v = i + 1 < system->slot_count ? system->width[i + 1] : 0;
+        lu->entries += w * w + 2 * w * v;
+    }
+    lu->bytes = arena.size;
+    *out = lu;
+    return MABD_OK;
+}
+
 mabd_status mabd_dual_lu_create(const mabd_allocator* allocator, const mabd_dual_lu_system* system,
                                 const int32_t* order, mabd_dual_lu** lu) {
     *lu = NULL;
     if (system->blocks.slot_count < 1) return MABD_ERR_ARG;
+    if (!order && mabd_dual_chain_lu_suits(&system->blocks)) {
+        return create_chain(allocator, &system->blocks, lu);
+    }
     const size_t bytes = mabd_bytes((size_t)system->blocks.slot_count, sizeof(int32_t));
     int32_t* own = mabd_alloc(allocator, bytes);
     if (!own) return MABD_ERR_MEMORY;
@@ -170,16 +198,17 @@ mabd_status mabd_dual_lu_create(const mabd_allocator* allocator, const mabd_dual
 
 void mabd_dual_lu_destroy(const mabd_allocator* allocator, mabd_dual_lu* lu) {
     if (!lu) return;
-    mabd_dual_block_symbolic_destroy(allocator, lu->symbolic);
+    if (lu->symbolic) mabd_dual_block_symbolic_destroy(allocator, lu->symbolic);
     mabd_free(allocator, lu, lu->bytes);
 }
 
 size_t mabd_dual_lu_bytes(const mabd_dual_lu* lu) {
-    return lu->bytes + lu->symbolic->bytes;
+    return lu->bytes + (lu->symbolic ? lu->symbolic->bytes : 0);
 }
 
 mabd_dual_lu_entries mabd_dual_lu_count(const mabd_dual_lu* lu) {
-    mabd_dual_lu_entries entries = {lu->entries, 0};
+    mabd_dual_lu_entries entries = {lu->entries, lu->symbolic ? 0 : lu->entries};
+    if (!lu->symbolic) return entries;
     for (int32_t s = 0; s < lu->symbolic->node_count; s++) {
         const mabd_dual_block_node* node = &lu->symbolic->nodes[s];
         entries.stored += node->width * ((int64_t)node->width + 2 * (int64_t)node->below);
@@ -269,8 +298,13 @@ static int32_t slot_of_row(const mabd_dual_block_symbolic* symbolic, int32_t row
 
 mabd_status mabd_dual_lu_factor(mabd_dual_lu* lu, const mabd_dual_lu_system* system,
                                 mabd_dual_lu_report* report) {
+    double growth = 0;
+    if (!lu->symbolic) {
+        const int32_t bad = mabd_dual_chain_lu_factor(&lu->chain, system, &growth);
+        if (report) report->bad = bad, report->growth = growth;
+        return bad < 0 ? MABD_OK : MABD_ERR_SINGULAR;
+    }
     const double most = scale(lu, system);
-    double growth;
     const int32_t failed = lu->kernels->factor(&lu->factor, system, &growth);
     if (report) {
         report->growth = most > 0 ? growth / most : 0;
@@ -296,12 +330,20 @@ static void give(const mabd_dual_lu* lu, mabd_real* x) {
 }
 
 void mabd_dual_lu_solve(mabd_dual_lu* lu, mabd_real* x) {
+    if (!lu->symbolic) {
+        mabd_dual_chain_lu_solve(&lu->chain, x);
+        return;
+    }
     take(lu, x);
     lu->kernels->solve(&lu->factor);
     give(lu, x);
 }
 
 void mabd_dual_lu_solve_transposed(mabd_dual_lu* lu, mabd_real* x) {
+    if (!lu->symbolic) {
+        mabd_dual_chain_lu_solve_transposed(&lu->chain, x);
+        return;
+    }
     take(lu, x);
     lu->kernels->solve_transposed(&lu->factor);
     give(lu, x);

@@ -53,7 +53,8 @@ typedef struct mabd_dual_lu mabd_dual_lu;
 
 /// Create a solver for systems of this pattern; D, U and lower are not read. order (slot_count):
 /// slots in the order to eliminate them, null = the cheapest one of block_order.h in which late
-/// slots can have pivots (order_pivots.h). Takes all memory. MABD_ERR_ARG for an empty system,
+/// slots can have pivots (order_pivots.h); a chain without late slots in the order of its slots is
+/// factored by block Thomas (chain_lu.h). Takes all memory. MABD_ERR_ARG for an empty system,
 /// MABD_ERR_MEMORY: *lu is null.
 mabd_status mabd_dual_lu_create(const mabd_allocator* allocator, const mabd_dual_lu_system* system,
                                 const int32_t* order, mabd_dual_lu** lu);

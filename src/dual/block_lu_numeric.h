@@ -5,6 +5,7 @@
 #include "base/isa.h"
 #include "dual/block_lu.h"
 #include "dual/block_symbolic.h"
+#include "dual/chain_lu.h"
 
 /// Symbolic analysis, factor and workspace.
 typedef struct mabd_dual_lu_numbers {
@@ -43,12 +44,13 @@ const mabd_dual_lu_kernels* mabd_dual_lu_kernels_of(int32_t isa);
 struct mabd_dual_lu {
     mabd_dual_lu_numbers factor;
     const mabd_dual_lu_kernels* kernels;
-    mabd_dual_block_symbolic* symbolic;
+    mabd_dual_block_symbolic* symbolic; // null: a chain
     double* size;  // largest magnitude of the diagonal block of a slot (slot_count)
     double* schur; // size of the Schur complement of a slot, if a column of its block is 0
     bool* empty;   // slots with such a column (slot_count)
     int64_t entries;
-    size_t bytes; // of this object and its numbers
+    size_t bytes;             // of this object and its numbers
+    mabd_dual_chain_lu chain; // the chain case; symbolic is null then
 };
 
 #define MABD_LU_JOIN_(name, isa) mabd_dual_lu_##name##_##isa

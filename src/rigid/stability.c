@@ -50,6 +50,15 @@ mabd_real mabd_rigid_stability_rate2(const mabd_rigid_stability* s, const mabd_m
     return most + s->spring;
 }
 
+mabd_real mabd_rigid_stability_bound2(const mabd_rigid_stability* s, const mabd_model_class* c) {
+    const mabd_real* J = c->principal;
+    const mabd_sym3* S = &s->S;
+    const mabd_real x = S->xx / J[0], y = S->yy / J[1], z = S->zz / J[2];
+    const mabd_real others = S->xy * S->xy / (J[0] * J[1]) + S->xz * S->xz / (J[0] * J[2]) +
+                             S->yz * S->yz / (J[1] * J[2]);
+    return (mabd_real)sqrt(x * x + y * y + z * z + 2 * others) + s->spring;
+}
+
 int32_t mabd_rigid_stability_depth(mabd_real h, mabd_real rate2, mabd_real spin) {
     const mabd_real rate = h * (mabd_real)sqrt(rate2) / RATE_MAX, turn = h * spin / TURN_MAX;
     mabd_real parts = rate > turn ? rate : turn;

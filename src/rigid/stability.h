@@ -39,6 +39,9 @@ mabd_real mabd_rigid_stability_compliance(const mabd_model_class* c, mabd_rigid_
 /// Return an upper bound of the square of the highest rate of a body of a class [1/s^2], at least
 /// 0.
 mabd_real mabd_rigid_stability_rate2(const mabd_rigid_stability* s, const mabd_model_class* c);
+/// Return an upper bound of mabd_rigid_stability_rate2 without eigenvalues: the Frobenius norm of
+/// J^-1/2 S J^-1/2.
+mabd_real mabd_rigid_stability_bound2(const mabd_rigid_stability* s, const mabd_model_class* c);
 /// Return the least d, 0 to MABD_RIGID_STABILITY_DEPTH_MAX, for which parts h/2^d of a step [s] are
 /// stable: rate2 [1/s^2], spin of the body [rad/s].
 int32_t mabd_rigid_stability_depth(mabd_real h, mabd_real rate2, mabd_real spin);

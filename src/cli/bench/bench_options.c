@@ -79,7 +79,9 @@ static bool parse(int argc, char** argv, bench_options* o, lists* texts, int* co
                      option_choice("formulation", FORMULATIONS, &o->formulation,
                                    "equations of motion and method (default affine)")),
         option_choice("newton", NEWTONS, &o->newton,
-                      "matrix of the Newton iteration (quaternion; default exact)"),
+                      "matrix of the Newton iteration (quaternion; default exact; variational)"),
+        option_integer("substeps", "N", OPTION_POSITIVE, 4096, &o->substeps, NULL,
+                       "equal parts of every step (variational, impulse; default: their own)"),
         option_text("threads", "N,N,...", &texts->threads,
                     "numbers of threads, each scene with each of them (default all processors)"),
         option_text("backend", "NAME,...", &texts->backends,
@@ -196,6 +198,10 @@ static int check(bench_options* o, const lists* texts) {
     const int scenes =
         o->topic == BENCH_TOPIC_FILES ? check_files(o, texts->links) : check_sizes(o, texts->links);
     if (scenes != CLI_OK) return scenes;
+    if (o->substeps > 0 && o->formulation != MABD_FORMULATION_VARIATIONAL &&
+        o->formulation != MABD_FORMULATION_IMPULSE) {
+        return say_usage("--substeps goes with --formulation variational or impulse");
+    }
     const int threads = check_threads(o, texts->threads);
     if (threads != CLI_OK) return threads;
     const int backends = check_backends(o, texts->backends);

@@ -19,6 +19,7 @@ typedef struct bench_options {
     int32_t backend_count;
     mabd_backend backends[MABD_BACKEND_COUNT];                        // in the order given
     int64_t steps, repeats;                                           // steps 0 = by size
+    int64_t substeps;                                                 // 0 = not given
     int joint, pinned, preset, integrator, dual, formulation, newton; // values of enums
     bool h_given, tree;
     double h; // [s]

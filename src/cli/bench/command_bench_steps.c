@@ -37,7 +37,13 @@ static bench_timing timing_of(const bench_options* o, const mabd_model* model, d
     timing.sim.integrator = (mabd_integrator)o->integrator;
     timing.sim.dual = (mabd_dual)o->dual;
     timing.sim.formulation = (mabd_formulation)o->formulation;
-    timing.sim.quaternion.newton = (mabd_newton)o->newton;
+    const bool variational = timing.sim.formulation == MABD_FORMULATION_VARIATIONAL;
+    *(variational ? &timing.sim.variational.newton : &timing.sim.quaternion.newton) =
+        (mabd_newton)o->newton;
+    if (o->substeps > 0) {
+        *(variational ? &timing.sim.variational.substeps : &timing.sim.impulse.substeps) =
+            (int32_t)o->substeps;
+    }
     timing.sim.h = (mabd_real)h;
     return timing;
 }

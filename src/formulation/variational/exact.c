@@ -126,13 +126,13 @@ static mabd_rigid_twist accelerate(const mabd_variational_sim* sim, int32_t body
 
 static mabd_rigid_wrench start_row(const mabd_variational_sim* sim, const mabd_plan_side* side,
                                    int32_t r) {
-    const mabd_rigid_row* G = &sim->rows[sim->plan->slot_row[side->slot] + r].G;
+    const mabd_rigid_row* G = &sim->G[sim->plan->slot_row[side->slot] + r];
     return side->is_b ? G->b : G->a;
 }
 
 static mabd_rigid_wrench end_row(const mabd_variational_sim* sim, const mabd_plan_side* side,
                                  int32_t r) {
-    const mabd_rigid_row* G = &sim->rows[sim->plan->slot_row[side->slot] + r].next;
+    const mabd_rigid_row* G = &sim->next_G[sim->plan->slot_row[side->slot] + r];
     return side->is_b ? G->b : G->a;
 }
 

@@ -219,7 +219,8 @@ static void lay_out_work(mabd_variational_sim* sim, mabd_arena* arena) {
     TAKE(next_lambda, rows);
     TAKE(motion, bodies);
     TAKE(rows, rows);
-    TAKE(J, rows);
+    TAKE(G, rows);
+    TAKE(next_G, rows);
     TAKE(compliance, rows);
     TAKE(from, bodies + 1);
     TAKE(to, bodies + 1);

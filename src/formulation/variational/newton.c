@@ -35,47 +35,75 @@
 
 // ---- residuals ---------------------------------------------------------------------------------
 
-static void start_residual(const mabd_variational_solve* s, int32_t body) {
+// Place a body by its iterate, and begin its residual.
+static void start_residual(const mabd_variational_solve* s, int32_t body, bool slopes) {
     mabd_variational_sim* sim = s->sim;
     mabd_variational_motion* motion = &sim->motion[body];
     const mabd_variational_body* now = &sim->next[body];
     const mabd_model_class* c = mabd_variational_class(sim, body);
     const mabd_rigid_twist V = motion->V;
-    const mabd_vec3 air = mabd_v3_sub(V.v, motion->wind);
     sim->to[body].R = mabd_q_matrix(mabd_variational_rotate(now->q, V.w, s->h));
     sim->to[body].c = mabd_v3_axpy(s->h, V.v, now->c);
-    motion->turn = mabd_variational_turn(V.w, s->h);
     motion->d.f = mabd_v3_sub(mabd_v3_scale(c->material.mass, V.v), motion->in.f);
-    motion->d.f = mabd_v3_axpy(motion->drag, air, motion->d.f);
+    if (motion->drag > 0) {
+        motion->d.f = mabd_v3_axpy(motion->drag, mabd_v3_sub(V.v, motion->wind), motion->d.f);
+    }
     motion->d.t = mabd_v3_sub(mabd_variational_momentum(c->principal, V.w, s->h, 1), motion->in.t);
     memset(&motion->given, 0, sizeof motion->given);
+    if (slopes) motion->turn = mabd_variational_turn(V.w, s->h);
 }
 
-static void give(mabd_variational_sim* sim, int32_t body, mabd_rigid_wrench G, mabd_real impulse) {
-    if (!mabd_variational_moves(sim, body)) return;
-    mabd_rigid_wrench* given = &sim->motion[body].given;
-    given->f = mabd_v3_axpy(impulse, G.f, given->f);
-    given->t = mabd_v3_axpy(impulse, G.t, given->t);
+static void add_wrench(mabd_rigid_wrench* sum, mabd_rigid_wrench G, mabd_real impulse) {
+    sum->f = mabd_v3_axpy(impulse, G.f, sum->f);
+    sum->t = mabd_v3_axpy(impulse, G.t, sum->t);
 }
 
-mabd_real mabd_variational_evaluate(const mabd_variational_solve* s, bool slopes, int32_t* joint) {
+// Finish the residuals of bodies that are placed. *merit, which may be null, gets the energy norm
+// d'M^-1 d + sum r^2/own. Returns the largest error of a held row.
+static mabd_real finish_residuals(const mabd_variational_solve* s, bool slopes, mabd_real* merit,
+                                  int32_t* joint) {
     mabd_variational_sim* sim = s->sim;
     const mabd_variational_island* island = s->island;
-    for (int32_t i = 0; i < island->body_count; i++) start_residual(s, island->bodies[i]);
+    mabd_real most = 0, rows_merit = 0, bodies_merit = 0;
     for (int32_t i = 0; i < island->joint_count; i++) {
         const mabd_model_joint* j = &sim->model->joints[island->joints[i]];
         const mabd_variational_range rows = mabd_variational_rows(sim, island->joints[i]);
+        const bool a = mabd_variational_moves(sim, j->a), b = mabd_variational_moves(sim, j->b);
+        if (rows.first < 0) continue;
         for (int32_t r = rows.first; r < rows.end; r++) {
-            give(sim, j->a, sim->rows[r].G.a, sim->impulse[r]);
-            give(sim, j->b, sim->rows[r].G.b, sim->impulse[r]);
+            if (a) add_wrench(&sim->motion[j->a].given, sim->G[r].a, sim->impulse[r]);
+            if (b) add_wrench(&sim->motion[j->b].given, sim->G[r].b, sim->impulse[r]);
+        }
+        const mabd_real error = mabd_variational_joint_error(s, island->joints[i], slopes);
+        if (!(error <= most)) most = error, *joint = island->joints[i];
+        for (int32_t r = rows.first; merit && r < rows.end; r++) {
+            rows_merit += sim->rows[r].r * sim->rows[r].r / sim->rows[r].own;
         }
     }
     for (int32_t i = 0; i < island->body_count; i++) {
-        mabd_variational_motion* motion = &sim->motion[island->bodies[i]];
+        const int32_t body = island->bodies[i];
+        mabd_variational_motion* motion = &sim->motion[body];
         motion->d.f = mabd_v3_sub(motion->d.f, motion->given.f);
         motion->d.t = mabd_v3_sub(motion->d.t, motion->given.t);
+        if (!merit) continue;
+        motion->push = motion->d;
+        motion->free = mabd_rigid_accelerate(mabd_variational_class(sim, body), motion->d);
+        bodies_merit += mabd_rigid_power(motion->d, motion->free);
     }
-    return mabd_variational_row_errors(s, slopes, joint);
+    if (merit) *merit = bodies_merit + rows_merit;
+    return most;
+}
+
+static mabd_real evaluate(const mabd_variational_solve* s, bool slopes, mabd_real* merit,
+                          int32_t* joint) {
+    for (int32_t i = 0; i < s->island->body_count; i++) {
+        start_residual(s, s->island->bodies[i], slopes);
+    }
+    return finish_residuals(s, slopes, merit, joint);
+}
+
+mabd_real mabd_variational_evaluate(const mabd_variational_solve* s, bool slopes, int32_t* joint) {
+    return evaluate(s, slopes, NULL, joint);
 }
 
 // Call f for every row of an island.
@@ -85,20 +113,6 @@ mabd_real mabd_variational_evaluate(const mabd_variational_solve* s, bool slopes
                  mabd_variational_rows((s)->sim, (s)->island->joints[r##_i]);                      \
              r##_in.first < r##_in.end; r##_in.first = r##_in.end)                                 \
             for (int32_t r = r##_in.first; r < r##_in.end; r++)
-
-// d'M^-1 d + sum r^2/own
-static mabd_real merit_of(const mabd_variational_solve* s) {
-    const mabd_variational_sim* sim = s->sim;
-    mabd_real sum = 0;
-    for (int32_t i = 0; i < s->island->body_count; i++) {
-        const int32_t body = s->island->bodies[i];
-        const mabd_rigid_wrench d = sim->motion[body].d;
-        const mabd_rigid_twist u = mabd_rigid_accelerate(mabd_variational_class(sim, body), d);
-        sum += mabd_rigid_power(d, u);
-    }
-    FOR_ROWS(s, r) sum += sim->rows[r].r * sim->rows[r].r / sim->rows[r].own;
-    return sum;
-}
 
 // ---- directions --------------------------------------------------------------------------------
 
@@ -125,10 +139,10 @@ static void free_direction(const mabd_variational_solve* s) {
 
 static mabd_real side_rate(const mabd_variational_sim* sim, int32_t body, mabd_rigid_wrench G) {
     if (!mabd_variational_moves(sim, body)) return 0;
-    return mabd_rigid_power(G, sim->motion[body].change);
+    return mabd_rigid_power(G, sim->motion[body].free);
 }
 
-// K dl = -r + G M^-1 d, dV = M^-1 (G'dl - d)
+// K dl = -r + G M^-1 d, dV = M^-1 (G'dl - d). Sums of impulses gather in `push`, from d on.
 static void frozen_direction(const mabd_variational_solve* s) {
     mabd_variational_sim* sim = s->sim;
     const mabd_variational_island* island = s->island;
@@ -136,40 +150,35 @@ static void frozen_direction(const mabd_variational_solve* s) {
         const mabd_plan_component* c = &sim->plan->components[island->components[i]];
         const int32_t first = sim->plan->slot_row[c->slot_first];
         const int32_t end = sim->plan->slot_row[c->slot_first + c->slot_count];
+        if (c->junction_count == 0) continue;
         memset(sim->b + first, 0, (size_t)(end - first) * sizeof *sim->b);
-    }
-    for (int32_t i = 0; i < island->body_count; i++) {
-        mabd_variational_motion* motion = &sim->motion[island->bodies[i]];
-        motion->change =
-            mabd_rigid_accelerate(mabd_variational_class(sim, island->bodies[i]), motion->d);
     }
     for (int32_t i = 0; i < island->joint_count; i++) {
         const mabd_model_joint* j = &sim->model->joints[island->joints[i]];
         const mabd_variational_range rows = mabd_variational_rows(sim, island->joints[i]);
         for (int32_t r = rows.first; r < rows.end; r++) {
-            const mabd_variational_row* row = &sim->rows[r];
-            sim->b[r] = side_rate(sim, j->a, row->G.a) + side_rate(sim, j->b, row->G.b) - row->r;
+            const mabd_rigid_row* G = &sim->G[r];
+            sim->b[r] = side_rate(sim, j->a, G->a) + side_rate(sim, j->b, G->b) - sim->rows[r].r;
         }
     }
     mabd_variational_solve_rows(s);
-    for (int32_t i = 0; i < island->body_count; i++) {
-        mabd_variational_motion* motion = &sim->motion[island->bodies[i]];
-        motion->given.f = mabd_v3_scale(-1, motion->d.f);
-        motion->given.t = mabd_v3_scale(-1, motion->d.t);
-    }
     for (int32_t i = 0; i < island->joint_count; i++) {
         const mabd_model_joint* j = &sim->model->joints[island->joints[i]];
         const mabd_variational_range rows = mabd_variational_rows(sim, island->joints[i]);
+        const bool a = mabd_variational_moves(sim, j->a), b = mabd_variational_moves(sim, j->b);
         for (int32_t r = rows.first; r < rows.end; r++) {
             sim->change[r] = sim->b[r];
-            give(sim, j->a, sim->rows[r].G.a, sim->b[r]);
-            give(sim, j->b, sim->rows[r].G.b, sim->b[r]);
+            if (a) add_wrench(&sim->motion[j->a].push, sim->G[r].a, -sim->b[r]);
+            if (b) add_wrench(&sim->motion[j->b].push, sim->G[r].b, -sim->b[r]);
         }
     }
     for (int32_t i = 0; i < island->body_count; i++) {
         const int32_t body = island->bodies[i];
         mabd_variational_motion* motion = &sim->motion[body];
-        motion->change = mabd_rigid_accelerate(mabd_variational_class(sim, body), motion->given);
+        const mabd_rigid_twist zero = {{0, 0, 0}, {0, 0, 0}};
+        const mabd_rigid_twist u =
+            mabd_rigid_accelerate(mabd_variational_class(sim, body), motion->push);
+        motion->change = mabd_rigid_twist_axpy(-1, u, zero);
     }
 }
 
@@ -259,6 +268,33 @@ int32_t mabd_variational_bound_turns(const mabd_variational_solve* s, mabd_real*
     return bounded;
 }
 
+// Keep the iterate and take the whole increment, in one pass over bodies: what keep_base,
+// size_of_change, bound_turns and move do for a part of 1. Returns the largest length of the
+// increments [m]; *body: one that turns too far by it, -1 = none.
+static mabd_real take_whole(const mabd_variational_solve* s, int32_t* body) {
+    mabd_variational_sim* sim = s->sim;
+    mabd_real most2 = 0;
+    *body = -1;
+    for (int32_t i = 0; i < s->island->body_count; i++) {
+        const int32_t own = s->island->bodies[i];
+        mabd_variational_motion* motion = &sim->motion[own];
+        const mabd_rigid_twist change = motion->change;
+        const mabd_real v2 = mabd_v3_dot(change.v, change.v);
+        const mabd_real w2 = sim->reach[own] * sim->reach[own] * mabd_v3_dot(change.w, change.w);
+        motion->base = motion->V;
+        motion->V = mabd_rigid_twist_axpy(1, change, motion->V);
+        if (!(v2 <= most2)) most2 = v2;
+        if (!(w2 <= most2)) most2 = w2;
+        const mabd_real turn2 = s->h * s->h * mabd_v3_dot(motion->V.w, motion->V.w);
+        if (!(turn2 <= MABD_VARIATIONAL_TURN2_MAX)) *body = own;
+    }
+    FOR_ROWS(s, r) {
+        sim->base[r] = sim->impulse[r];
+        sim->impulse[r] += sim->change[r];
+    }
+    return s->h * (mabd_real)sqrt(most2);
+}
+
 mabd_status mabd_variational_newton(const mabd_variational_solve* s) {
     const mabd_sim_def* def = &s->sim->def;
     const mabd_real round_off = mabd_variational_round_off(s);
@@ -271,20 +307,18 @@ mabd_status mabd_variational_newton(const mabd_variational_solve* s) {
                                          "the matrix of the joints is singular at");
         }
     }
-    mabd_variational_evaluate(s, s->island->exact, &joint);
-    mabd_real merit = merit_of(s);
+    mabd_real merit, now;
+    evaluate(s, s->island->exact, &merit, &joint);
     for (int32_t k = 0; k < def->max_iterations; k++) {
         MABD_TRY(find_direction(s));
-        const mabd_real size = mabd_variational_size_of_change(s);
+        const mabd_real size = take_whole(s, &body);
         if (!(size < (mabd_real)INFINITY)) break;
         mabd_real part = 1, error;
-        mabd_variational_keep_base(s);
         s->report->iterations++;
-        body = mabd_variational_bound_turns(s, &part);
+        if (body >= 0) body = mabd_variational_bound_turns(s, &part);
         for (;;) {
-            mabd_variational_move(s, part);
-            error = mabd_variational_evaluate(s, s->island->exact, &joint);
-            const mabd_real now = merit_of(s);
+            if (part < 1) mabd_variational_move(s, part);
+            error = evaluate(s, s->island->exact, &now, &joint);
             if (now < merit || size <= goal / STEP_PART) {
                 merit = now;
                 break;

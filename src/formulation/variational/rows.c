@@ -38,18 +38,30 @@ mabd_rigid_pose mabd_variational_fixed_pose(const mabd_variational_sim* sim, int
     return mabd_rigid_script_pose(sim->model, &sim->model->scripts[script], time);
 }
 
+// Fill a view in place: copies of it cost as much as all rows of a ball joint.
+MABD_HOT void look(const mabd_variational_sim* sim, const mabd_rigid_pose* poses, mabd_real time,
+                   int32_t joint, mabd_joint_view* view) {
+    const mabd_model_joint* j = &sim->model->joints[joint];
+    mabd_rigid_pose fixed;
+    mabd_model_joint_view(sim->model, j, view);
+    if (mabd_variational_moves(sim, j->a)) {
+        view->Aa = poses[j->a].R, view->ta = poses[j->a].c;
+    } else {
+        fixed = mabd_variational_fixed_pose(sim, j->a, time);
+        view->Aa = fixed.R, view->ta = fixed.c;
+    }
+    if (mabd_variational_moves(sim, j->b)) {
+        view->Ab = poses[j->b].R, view->tb = poses[j->b].c;
+    } else {
+        fixed = mabd_variational_fixed_pose(sim, j->b, time);
+        view->Ab = fixed.R, view->tb = fixed.c;
+    }
+}
+
 mabd_joint_view mabd_variational_view(const mabd_variational_sim* sim, const mabd_rigid_pose* poses,
                                       mabd_real time, int32_t joint) {
-    const mabd_model_joint* j = &sim->model->joints[joint];
     mabd_joint_view view;
-    mabd_model_joint_view(sim->model, j, &view);
-    const mabd_rigid_pose a = mabd_variational_moves(sim, j->a)
-                                  ? poses[j->a]
-                                  : mabd_variational_fixed_pose(sim, j->a, time);
-    const mabd_rigid_pose b = mabd_variational_moves(sim, j->b)
-                                  ? poses[j->b]
-                                  : mabd_variational_fixed_pose(sim, j->b, time);
-    view.Aa = a.R, view.ta = a.c, view.Ab = b.R, view.tb = b.c;
+    look(sim, poses, time, joint, &view);
     return view;
 }
 
@@ -84,23 +96,25 @@ mabd_real mabd_variational_own_compliance(const mabd_variational_sim* sim, int32
     return sum;
 }
 
-static void drop_row(mabd_variational_row* row) {
-    memset(&row->G, 0, sizeof row->G);
-    memset(&row->next, 0, sizeof row->next);
+static void drop_row(mabd_variational_sim* sim, int32_t index) {
+    mabd_variational_row* row = &sim->rows[index];
+    memset(&sim->G[index], 0, sizeof *sim->G);
+    memset(&sim->next_G[index], 0, sizeof *sim->next_G);
     row->kind = MABD_VARIATIONAL_NONE;
     row->own = row->c = 1, row->base = 0;
 }
 
 // Dampers and armature of a control on a row with G set; row->own is G M^-1 G'.
 static void take_linear(const mabd_variational_solve* s, const mabd_control* c,
-                        const mabd_variational_axis* axis, mabd_variational_row* row) {
+                        const mabd_variational_axis* axis, int32_t index) {
+    mabd_variational_row* row = &s->sim->rows[index];
     const bool literal = s->sim->def.integrator == MABD_INTEGRATOR_SYMPLECTIC_EULER;
     const bool half = !literal && s->h * c->damping * row->own <= 2;
     const mabd_real g = (half ? s->h / 2 : s->h) * c->damping + c->armature;
     row->damping = half ? c->damping : 0;
     row->base = axis->armature;
     if (!(g > 0)) {
-        drop_row(row);
+        drop_row(s->sim, index);
         return;
     }
     row->c = 1 / g;
@@ -129,9 +143,10 @@ static mabd_real rate_of(const mabd_variational_solve* s, const mabd_control* c,
 }
 
 static void start_control(const mabd_variational_solve* s, int32_t joint,
-                          const mabd_joint_view* view, int32_t r, mabd_variational_row* row) {
+                          const mabd_joint_view* view, int32_t r, int32_t index) {
     const mabd_variational_sim* sim = s->sim;
     const mabd_row_set* set = mabd_variational_set(sim, joint);
+    mabd_variational_row* row = &sim->rows[index];
     const mabd_control* c = &set->control[r];
     const int32_t k = sim->model->joints[joint].coordinate + r;
     row->kind = mabd_variational_is_held(c) ? MABD_VARIATIONAL_HELD : MABD_VARIATIONAL_AXIS;
@@ -141,14 +156,14 @@ static void start_control(const mabd_variational_solve* s, int32_t joint,
     }
     if (mabd_variational_is_damped_turn(set, r)) {
         row->kind = MABD_VARIATIONAL_RATE;
-        row->G = mabd_variational_turn_row(view, set->control_row[r].axis);
-        row->own = mabd_variational_own_compliance(sim, joint, &row->G);
+        sim->G[index] = mabd_variational_turn_row(view, set->control_row[r].axis);
+        row->own = mabd_variational_own_compliance(sim, joint, &sim->G[index]);
     }
     if (mabd_variational_is_paced(c)) {
         row->target = rate_of(s, c, k);
         return;
     }
-    take_linear(s, c, &sim->next_axis[k], row);
+    take_linear(s, c, &sim->next_axis[k], index);
 }
 
 static void start_joint(const mabd_variational_solve* s, int32_t joint) {
@@ -156,11 +171,12 @@ static void start_joint(const mabd_variational_solve* s, int32_t joint) {
     const mabd_row_set* set = mabd_variational_set(sim, joint);
     const int32_t first = mabd_variational_first_row(sim, joint);
     const int32_t coordinate = sim->model->joints[joint].coordinate;
-    const mabd_joint_view view = mabd_variational_view(sim, sim->from, s->time, joint);
     const int32_t rigid = set->rigid_count, count = rigid + set->control_count;
     mabd_real C[2 * MABD_JOINT_MAX_ROWS];
-    mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+    mabd_joint_view view;
     if (first < 0) return;
+    mabd_rigid_row* J = sim->G + first;
+    look(sim, sim->from, s->time, joint, &view);
     mabd_rigid_joint_rows(&view, rigid, set->rigid, NULL, C, J);
     if (set->control_count > 0) {
         mabd_rigid_joint_rows(&view, set->control_count, set->control_row, sim->x0 + coordinate,
@@ -168,13 +184,12 @@ static void start_joint(const mabd_variational_solve* s, int32_t joint) {
     }
     for (int32_t r = 0; r < count; r++) {
         mabd_variational_row* row = &sim->rows[first + r];
-        row->G = row->next = J[r];
         row->kind = MABD_VARIATIONAL_HELD;
         row->c = row->base = row->target = row->damping = 0;
         row->own = mabd_variational_own_compliance(sim, joint, &J[r]);
-        if (r >= rigid) start_control(s, joint, &view, r - rigid, row);
-        if (!(row->own > 0)) drop_row(row); // between bodies that do not turn by it
-        sim->J[first + r] = row->G, sim->compliance[first + r] = row->c;
+        if (r >= rigid) start_control(s, joint, &view, r - rigid, first + r);
+        if (!(row->own > 0)) drop_row(sim, first + r); // between bodies that do not turn by it
+        sim->compliance[first + r] = row->c;
     }
 }
 
@@ -195,24 +210,20 @@ static mabd_rigid_twist side_twist(const mabd_variational_solve* s, int32_t body
     return mabd_rigid_script_at(sim->model, &sim->model->scripts[script], middle).u;
 }
 
-mabd_rigid_wrench mabd_variational_by_velocity(const mabd_variational_sim* sim, int32_t body,
-                                               mabd_rigid_wrench w) {
-    if (mabd_variational_moves(sim, body)) w.t = mabd_m3_tmul(sim->motion[body].turn, w.t);
-    return w;
-}
-
-static void set_residual(const mabd_variational_solve* s, const mabd_model_joint* j,
-                         mabd_variational_row* row, mabd_real C, mabd_real x0, mabd_real impulse) {
+static void set_residual(const mabd_variational_solve* s, const mabd_model_joint* j, int32_t index,
+                         mabd_real over_h, mabd_real C, mabd_real x0) {
+    mabd_variational_row* row = &s->sim->rows[index];
+    const mabd_real impulse = s->sim->impulse[index];
     mabd_real y = 0;
     switch (row->kind) {
     case MABD_VARIATIONAL_HELD:
-        row->r = (C - row->target) / s->h;
+        row->r = (C - row->target) * over_h;
         return;
     case MABD_VARIATIONAL_AXIS:
-        y = (C - x0) / s->h;
+        y = (C - x0) * over_h;
         break;
     case MABD_VARIATIONAL_RATE:
-        y = mabd_rigid_row_rate(&row->G, side_twist(s, j->a), side_twist(s, j->b));
+        y = mabd_rigid_row_rate(&s->sim->G[index], side_twist(s, j->a), side_twist(s, j->b));
         break;
     case MABD_VARIATIONAL_NONE:
         row->r = impulse;
@@ -221,13 +232,20 @@ static void set_residual(const mabd_variational_solve* s, const mabd_model_joint
     row->r = y - row->target + row->c * (impulse - row->base);
 }
 
-static mabd_real joint_errors(const mabd_variational_solve* s, int32_t joint, bool slopes) {
+// Sum of magnitudes: at least the length.
+static mabd_real size_of(mabd_vec3 x) {
+    return (mabd_real)(fabs(x.x) + fabs(x.y) + fabs(x.z));
+}
+
+mabd_real mabd_variational_joint_error(const mabd_variational_solve* s, int32_t joint,
+                                       bool slopes) {
     mabd_variational_sim* sim = s->sim;
     const mabd_model_joint* j = &sim->model->joints[joint];
     const mabd_row_set* set = mabd_variational_set(sim, joint);
     const int32_t first = mabd_variational_first_row(sim, joint), rigid = set->rigid_count;
-    const mabd_joint_view view = mabd_variational_view(sim, sim->to, s->time + s->h, joint);
-    const mabd_real size = mabd_v3_norm(view.ta) + mabd_v3_norm(view.tb) + 1;
+    mabd_joint_view view;
+    look(sim, sim->to, s->time + s->h, joint, &view);
+    const mabd_real size = size_of(view.ta) + size_of(view.tb) + 1, over_h = 1 / s->h;
     const mabd_real* x0 = sim->x0 + j->coordinate;
     mabd_real C[2 * MABD_JOINT_MAX_ROWS], most = 0;
     mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
@@ -248,27 +266,15 @@ static mabd_real joint_errors(const mabd_variational_solve* s, int32_t joint, bo
     }
     for (int32_t r = 0; r < rigid + set->control_count; r++) {
         mabd_variational_row* row = &sim->rows[first + r];
-        set_residual(s, j, row, C[r], r < rigid ? 0 : x0[r - rigid], sim->impulse[first + r]);
+        set_residual(s, j, first + r, over_h, C[r], r < rigid ? 0 : x0[r - rigid]);
         const bool moving = row->kind <= MABD_VARIATIONAL_AXIS;
         if (slopes && moving) {
-            row->next.a = mabd_variational_by_velocity(sim, j->a, J[r].a);
-            row->next.b = mabd_variational_by_velocity(sim, j->b, J[r].b);
+            sim->next_G[first + r].a = mabd_variational_by_velocity(sim, j->a, J[r].a);
+            sim->next_G[first + r].b = mabd_variational_by_velocity(sim, j->b, J[r].b);
         }
-        if (row->kind == MABD_VARIATIONAL_RATE) row->next = row->G;
+        if (row->kind == MABD_VARIATIONAL_RATE) sim->next_G[first + r] = sim->G[first + r];
         const mabd_real error = (mabd_real)fabs(row->r) * s->h - ROUND_OFF * size;
         if (row->kind == MABD_VARIATIONAL_HELD && !(error <= most)) most = error;
-    }
-    return most;
-}
-
-mabd_real mabd_variational_row_errors(const mabd_variational_solve* s, bool slopes,
-                                      int32_t* joint) {
-    mabd_real most = 0;
-    for (int32_t i = 0; i < s->island->joint_count; i++) {
-        const int32_t index = s->island->joints[i];
-        if (mabd_variational_first_row(s->sim, index) < 0) continue;
-        const mabd_real error = joint_errors(s, index, slopes);
-        if (!(error <= most)) most = error, *joint = index;
     }
     return most;
 }

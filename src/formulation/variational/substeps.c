@@ -47,7 +47,7 @@ static void add_joint(const mabd_variational_solve* s, int32_t joint) {
     if (first < 0) return;
     const mabd_joint_view view = mabd_variational_view(sim, sim->from, s->time, joint);
     for (int32_t r = 0; r < set->rigid_count + set->control_count; r++) {
-        add_row(sim, j, &view, &sim->rows[first + r].G, sim->next_lambda[first + r]);
+        add_row(sim, j, &view, &sim->G[first + r], sim->next_lambda[first + r]);
     }
     if (set->control_count == 0) return;
     const mabd_real* x = sim->x0 + j->coordinate;
@@ -65,7 +65,7 @@ static void add_joint(const mabd_variational_solve* s, int32_t joint) {
 int32_t mabd_variational_depth(const mabd_variational_solve* s, mabd_real h) {
     const mabd_variational_sim* sim = s->sim;
     const mabd_variational_island* island = s->island;
-    int32_t depth = 0;
+    int32_t depth = island->depth;
     for (int32_t i = 0; i < island->body_count; i++) {
         sim->stability[island->bodies[i]] = mabd_rigid_stability_none();
     }
@@ -76,10 +76,13 @@ int32_t mabd_variational_depth(const mabd_variational_solve* s, mabd_real h) {
     }
     for (int32_t i = 0; i < island->body_count; i++) {
         const int32_t body = island->bodies[i];
-        const mabd_real rate2 =
-            mabd_rigid_stability_rate2(&sim->stability[body], mabd_variational_class(sim, body));
-        const int32_t own =
-            mabd_rigid_stability_depth(h, rate2, mabd_v3_norm(sim->motion[body].V.w));
+        const mabd_rigid_stability* own_forces = &sim->stability[body];
+        const mabd_model_class* c = mabd_variational_class(sim, body);
+        const mabd_real spin = mabd_v3_norm(sim->motion[body].V.w);
+        const mabd_real bound2 = mabd_rigid_stability_bound2(own_forces, c);
+        if (mabd_rigid_stability_depth(h, bound2, spin) <= depth) continue;
+        const mabd_real rate2 = mabd_rigid_stability_rate2(own_forces, c);
+        const int32_t own = mabd_rigid_stability_depth(h, rate2, spin);
         if (own > depth) depth = own;
     }
     return depth;

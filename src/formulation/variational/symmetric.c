@@ -14,7 +14,7 @@
 #define GOAL_MAX_ITERATIONS 2000
 
 static mabd_rigid_mobility mobility_of(const mabd_variational_sim* sim) {
-    const mabd_rigid_mobility K = {sim->model, sim->plan, sim->J, sim->compliance, sim->D, sim->U};
+    const mabd_rigid_mobility K = {sim->model, sim->plan, sim->G, sim->compliance, sim->D, sim->U};
     return K;
 }
 

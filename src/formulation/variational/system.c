@@ -273,17 +273,18 @@ static void write_joint(const mabd_variational_solve* s, const mabd_variational_
     memset(D, 0, (size_t)(n * n) * sizeof *D);
     for (int32_t r = 0; r < n; r++) {
         const mabd_variational_row* row = &sim->rows[first + r];
+        const mabd_rigid_row *G = &sim->G[first + r], *next = &sim->next_G[first + r];
         mabd_real* shift = &system->shift[tie->row + r];
         const bool shifts = s->island->shifted && row->kind == MABD_VARIATIONAL_HELD;
         *shift = shifts ? SHIFT * row->own : 0;
         D[r * n + r] = row->c + *shift;
         if (tie->a != SIZE_MAX) {
-            store_wrench(row->G.a, -1, system->U + tie->a + r, n);
-            store_wrench(row->next.a, 1, system->lower + tie->a + 6 * r, 1);
+            store_wrench(G->a, -1, system->U + tie->a + r, n);
+            store_wrench(next->a, 1, system->lower + tie->a + 6 * r, 1);
         }
         if (tie->b != SIZE_MAX) {
-            store_wrench(row->G.b, -1, system->U + tie->b + r, n);
-            store_wrench(row->next.b, 1, system->lower + tie->b + 6 * r, 1);
+            store_wrench(G->b, -1, system->U + tie->b + r, n);
+            store_wrench(next->b, 1, system->lower + tie->b + 6 * r, 1);
         }
     }
 }

@@ -67,26 +67,26 @@ typedef enum mabd_variational_row_kind {
 /// A row in a substep. Its equation is r = 0,
 ///   HELD  r = (C - target)/h           AXIS, RATE  r = y - target + c (impulse - base)
 typedef struct mabd_variational_row {
-    mabd_rigid_row G;    // at the start
-    mabd_rigid_row next; // of the rate at the end by V: f, E't
-    mabd_real r;         // [m/s] or [rad/s]
-    mabd_real c, base;   // compliance, impulse at rate 0
-    mabd_real own;       // G M^-1 G' + c
-    mabd_real target;    // value of HELD, rate of others
-    mabd_real damping;   // explicit half after the end [N s/m] or [N m s/rad], 0 = none
+    mabd_real r;       // [m/s] or [rad/s]
+    mabd_real c, base; // compliance, impulse at rate 0
+    mabd_real own;     // G M^-1 G' + c
+    mabd_real target;  // value of HELD, rate of others
+    mabd_real damping; // explicit half after the end [N s/m] or [N m s/rad], 0 = none
     mabd_variational_row_kind kind;
 } mabd_variational_row;
 
 /// A body in a substep.
 typedef struct mabd_variational_motion {
+    mabd_rigid_twist V, change, base; // iterate, increment, iterate before the increment
     mabd_rigid_wrench
         in; // momentum before the impulses of the start: (P, L) + h/2 f, half the drag
-    mabd_rigid_wrench given;          // impulses of rows and contacts on it, to the last iterate
-    mabd_rigid_wrench d;              // residual of the balance of momentum
-    mabd_mat3 turn;                   // E
-    mabd_real drag;                   // implicit part of the drag times its share of h [kg]
-    mabd_vec3 wind;                   // [m/s]
-    mabd_rigid_twist V, change, base; // iterate, increment, iterate before the increment
+    mabd_rigid_wrench given; // impulses of rows and contacts on it, to the last iterate
+    mabd_rigid_wrench d;     // residual of the balance of momentum
+    mabd_rigid_wrench push;  // d less the impulses of the increment
+    mabd_rigid_twist free;   // M^-1 d
+    mabd_real drag;          // implicit part of the drag times its share of h [kg]
+    mabd_vec3 wind;          // [m/s]
+    mabd_mat3 turn;          // E, of exact matrices only
 } mabd_variational_motion;
 
 /// Bodies that move together, with their joints.
@@ -163,13 +163,14 @@ typedef struct mabd_variational_sim {
     mabd_rigid_books books;
 
     // workspace
-    mabd_variational_motion* motion;        // (bodies)
-    mabd_variational_row* rows;             // (rows)
-    mabd_rigid_row* J;                      // (rows) of the symmetric matrix
-    mabd_real* compliance;                  // (rows) of the symmetric matrix
-    mabd_rigid_pose *from, *to;             // (bodies + 1) at the start and the end of a substep
-    mabd_rigid_twist* twist;                // (bodies + 1) for damped springs
-    mabd_rigid_wrench* load;                // (bodies + 1)
+    mabd_variational_motion* motion; // (bodies)
+    mabd_variational_row* rows;      // (rows)
+    mabd_rigid_row* G;               // (rows) at the start of a substep, or at a node
+    mabd_rigid_row* next_G;     // (rows) of rates at the end by V: f, E't; of exact matrices only
+    mabd_real* compliance;      // (rows) of the symmetric matrix
+    mabd_rigid_pose *from, *to; // (bodies + 1) at the start and the end of a substep
+    mabd_rigid_twist* twist;    // (bodies + 1) for damped springs
+    mabd_rigid_wrench* load;    // (bodies + 1)
     mabd_real *impulse, *base, *change;     // (rows) iterate, the one before, increment
     mabd_real *b, *work;                    // (rows), (2 x rows)
     mabd_real* input;                       // (coordinates + motors)

@@ -26,10 +26,9 @@ mabd_real mabd_variational_own_compliance(const mabd_variational_sim* sim, int32
 /// Take the rows of an island at the start of a substep: Jacobians, laws, compliances; sim->from
 /// and sim->x0 are those of the start, sim->input that of the end.
 void mabd_variational_start_rows(const mabd_variational_solve* s);
-/// Compute the residuals of the rows at sim->to and sim->impulse, and with `slopes` their Jacobians
-/// there. Returns the largest error of a held row less its round-off [m], [rad]; *joint gets its
-/// joint.
-mabd_real mabd_variational_row_errors(const mabd_variational_solve* s, bool slopes, int32_t* joint);
+/// Compute the residuals of the rows of a joint at sim->to and sim->impulse, and with `slopes`
+/// their Jacobians there. Returns the largest error of a held row less its round-off [m], [rad].
+mabd_real mabd_variational_joint_error(const mabd_variational_solve* s, int32_t joint, bool slopes);
 /// Compute the coordinates x (controls) of a joint, those nearest to near (controls), at poses
 /// (bodies + 1) at a time [s].
 void mabd_variational_read_axes(const mabd_variational_sim* sim, const mabd_rigid_pose* poses,
@@ -37,8 +36,11 @@ void mabd_variational_read_axes(const mabd_variational_sim* sim, const mabd_rigi
 /// True if rows keep an axis reversed at sim->to: a false root. *joint gets the joint.
 bool mabd_variational_is_reversed(const mabd_variational_solve* s, int32_t* joint);
 /// Turn a Jacobian at the end of a body into one by V: E't.
-mabd_rigid_wrench mabd_variational_by_velocity(const mabd_variational_sim* sim, int32_t body,
-                                               mabd_rigid_wrench w);
+MABD_FN mabd_rigid_wrench mabd_variational_by_velocity(const mabd_variational_sim* sim,
+                                                       int32_t body, mabd_rigid_wrench w) {
+    if (mabd_variational_moves(sim, body)) w.t = mabd_m3_tmul(sim->motion[body].turn, w.t);
+    return w;
+}
 /// True if a control acts on a rate of a rotation vector: dampers or armature on three rotations,
 /// but where a rigid servo or a rate holds the coordinate.
 MABD_FN bool mabd_variational_is_damped_turn(const mabd_row_set* set, int32_t control) {
@@ -62,7 +64,7 @@ void mabd_variational_find_forces(const mabd_variational_solve* s, const mabd_ri
 
 // ---- the symmetric matrix (symmetric.c) --------------------------------------------------------
 
-/// Factor K = G M^-1 G' + c of the components of an island with sim->J and sim->compliance.
+/// Factor K = G M^-1 G' + c of the components of an island with sim->G and sim->compliance.
 /// MABD_ERR_SINGULAR: *joint is the joint whose pivot failed.
 mabd_status mabd_variational_factor(const mabd_variational_solve* s, int32_t* joint);
 /// Solve K x = b of the components of an island: x and b in sim->b.
@@ -97,7 +99,8 @@ void mabd_variational_drift(const mabd_variational_solve* s);
 
 // ---- substeps (substeps.c) ---------------------------------------------------------------------
 
-/// Return the least depth that the forces of the last substep allow for a step of h [s].
+/// Return the least depth that the forces of the last substep allow for a step of h [s], at least
+/// that of the island.
 int32_t mabd_variational_depth(const mabd_variational_solve* s, mabd_real h);
 
 // ---- velocities (velocities.c) -----------------------------------------------------------------

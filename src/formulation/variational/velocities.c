@@ -27,7 +27,7 @@ static mabd_real substep_of(const mabd_variational_sim* sim, int32_t island) {
 }
 
 static void drop(mabd_variational_sim* sim, int32_t row) {
-    memset(&sim->J[row], 0, sizeof sim->J[row]);
+    memset(&sim->G[row], 0, sizeof sim->G[row]);
     sim->compliance[row] = 1, sim->b[row] = 0;
 }
 
@@ -60,7 +60,7 @@ static void take_joint(mabd_variational_sim* sim, const mabd_rigid_twist* u, int
     const int32_t first = mabd_variational_first_row(sim, joint), rigid = set->rigid_count;
     const mabd_joint_view view = mabd_variational_view(sim, sim->to, sim->time, joint);
     mabd_real C[2 * MABD_JOINT_MAX_ROWS], near[MABD_JOINT_MAX_ROWS] = {0};
-    mabd_rigid_row* J = sim->J + first;
+    mabd_rigid_row* J = sim->G + first;
     if (first < 0) return;
     for (int32_t r = 0; r < set->control_count; r++) near[r] = sim->axis[j->coordinate + r].x;
     mabd_rigid_joint_rows(&view, rigid, set->rigid, NULL, C, J);
@@ -107,7 +107,7 @@ static void add_response(mabd_variational_sim* sim, mabd_variational_island* isl
             for (int k = 0; k < 2; k++) {
                 if (!mabd_variational_moves(sim, sides[k])) continue;
                 const mabd_rigid_twist by = mabd_rigid_accelerate(
-                    mabd_variational_class(sim, sides[k]), k ? sim->J[r].b : sim->J[r].a);
+                    mabd_variational_class(sim, sides[k]), k ? sim->G[r].b : sim->G[r].a);
                 u[sides[k]] = mabd_rigid_twist_axpy(sim->b[r], by, u[sides[k]]);
             }
         }
@@ -126,7 +126,7 @@ static void allow_with(mabd_variational_sim* sim, mabd_rigid_twist* w, mabd_real
             const mabd_rigid_twist a = mabd_variational_moves(sim, j->a) ? w[j->a] : none,
                                    b = mabd_variational_moves(sim, j->b) ? w[j->b] : none;
             for (int32_t r = 0; first >= 0 && r < set->rigid_count + set->control_count; r++) {
-                sim->b[first + r] = -mabd_rigid_row_rate(&sim->J[first + r], a, b);
+                sim->b[first + r] = -mabd_rigid_row_rate(&sim->G[first + r], a, b);
             }
         }
         add_response(sim, island, w, shares);

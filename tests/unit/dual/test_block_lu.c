@@ -320,8 +320,8 @@ static void clear_column(lu_case* c, int32_t slot, int32_t k) {
     }
 }
 
-Test(block_lu, names_the_slot_whose_pivot_fails_and_recovers) {
-    dual_case symmetric = dual_case_make(dual_graph_net(3, 4, 0, 4), 0, 12, 2, 17);
+static void expect_named_and_recovered(dual_graph graph) {
+    dual_case symmetric = dual_case_make(graph, 0, 12, 2, 17);
     lu_case good = lu_case_copy(&symmetric, 0.3, 5);
     mabd_dual_lu* lu = create(&good, NULL);
     for (int32_t slot = 0; slot < good.system.blocks.slot_count; slot++) {
@@ -338,8 +338,14 @@ Test(block_lu, names_the_slot_whose_pivot_fails_and_recovers) {
     dual_case_free(&symmetric);
 }
 
-Test(block_lu, numbers_that_are_not_finite_fail) {
-    dual_case symmetric = dual_case_make(dual_graph_net(3, 3, 0, 4), 0, 12, 2, 17);
+Test(block_lu, names_the_slot_whose_pivot_fails_and_recovers) {
+    expect_named_and_recovered(dual_graph_net(3, 4, 0, 4));
+    expect_named_and_recovered(dual_graph_chain(9, 0, 4)); // mixed widths
+    expect_named_and_recovered(dual_graph_chain(5, 5, 4));
+}
+
+static void expect_finite(dual_graph graph) {
+    dual_case symmetric = dual_case_make(graph, 0, 12, 2, 17);
     lu_case c = lu_case_copy(&symmetric, 0.3, 5);
     mabd_dual_lu* lu = create(&c, NULL);
     mabd_real* arrays[] = {c.D, c.U, c.L};
@@ -356,6 +362,46 @@ Test(block_lu, numbers_that_are_not_finite_fail) {
     mabd_dual_lu_destroy(&heap, lu);
     lu_case_free(&c);
     dual_case_free(&symmetric);
+}
+
+Test(block_lu, numbers_that_are_not_finite_fail) {
+    expect_finite(dual_graph_net(3, 3, 0, 4));
+    expect_finite(dual_graph_chain(7, 0, 4));
+    expect_finite(dual_graph_chain(4, 3, 4));
+}
+
+// A chain without an order is factored by block Thomas, with one by fronts: both find
+// the same solutions, and the same growth but for rows that a front of several slots exchanges.
+Test(block_lu, chains_agree_with_fronts) {
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        dual_case symmetric =
+            dual_case_make(dual_graph_chain(40, (int32_t)(seed % 7), seed), 0, 12, 2, seed);
+        lu_case c = lu_case_copy(&symmetric, 0.2, seed);
+        const size_t n = (size_t)c.system.blocks.row_count;
+        int32_t order[64];
+        for (int32_t k = 0; k < c.system.blocks.slot_count; k++) order[k] = k;
+        mabd_dual_lu *thomas = create(&c, NULL), *fronts = create(&c, order);
+        cr_assert(thomas->symbolic == NULL && fronts->symbolic != NULL);
+        cr_assert(eq(i64, mabd_dual_lu_count(thomas).pattern, mabd_dual_lu_count(fronts).pattern));
+        const double growth = factor(thomas, &c);
+        cr_assert(epsilon_eq(dbl, growth / factor(fronts, &c), 1, 0.5), "seed %d", (int)seed);
+        mabd_real* other = malloc(n * sizeof *other);
+        for (int transposed = 0; transposed < 2; transposed++) {
+            run(fronts, &c, transposed, 0);
+            memcpy(other, c.x, n * sizeof *other);
+            run(thomas, &c, transposed, 0);
+            double difference = 0, largest = 0;
+            for (size_t i = 0; i < n; i++) {
+                difference = fmax(difference, fabs((double)(c.x[i] - other[i])));
+                largest = fmax(largest, fabs((double)other[i]));
+            }
+            cr_assert(lt(dbl, difference, 1e4 * dual_epsilon() * largest), "seed %d", (int)seed);
+        }
+        free(other);
+        mabd_dual_lu_destroy(&heap, thomas), mabd_dual_lu_destroy(&heap, fronts);
+        lu_case_free(&c);
+        dual_case_free(&symmetric);
+    }
 }
 
 // Bodies on one body, in an order with joints before bodies: fronts of joints hold no body.

@@ -54,7 +54,6 @@ static mabd_variational_solve substep_of(mabd_variational_sim* sim, int32_t isla
 // Place the bodies by their velocities and compute the residuals of the rows.
 static void evaluate(const mabd_variational_solve* s) {
     mabd_variational_sim* sim = s->sim;
-    int32_t joint;
     for (int32_t i = 0; i < s->island->body_count; i++) {
         const int32_t body = s->island->bodies[i];
         mabd_variational_motion* motion = &sim->motion[body];
@@ -63,7 +62,11 @@ static void evaluate(const mabd_variational_solve* s) {
         sim->to[body].c = mabd_v3_axpy(s->h, motion->V.v, sim->now[body].c);
         motion->turn = mabd_variational_turn(motion->V.w, s->h);
     }
-    mabd_variational_row_errors(s, true, &joint);
+    for (int32_t i = 0; i < s->island->joint_count; i++) {
+        const int32_t joint = s->island->joints[i];
+        if (mabd_variational_first_row(sim, joint) < 0) continue;
+        mabd_variational_joint_error(s, joint, true);
+    }
 }
 
 static mabd_real* entry_of(mabd_variational_motion* motion, int k) {
@@ -90,7 +93,7 @@ static double jacobian_error(const mabd_variational_solve* s, int32_t body, int 
         if (first < 0) continue;
         const int32_t width = sim->plan->slot_width[sim->plan->joint_slot[joint]];
         for (int32_t r = first; r < first + width; r++) {
-            const mabd_rigid_row* next = &sim->rows[r].next;
+            const mabd_rigid_row* next = &sim->next_G[r];
             const mabd_real* a = (const mabd_real*)&next->a;
             const mabd_real* b = (const mabd_real*)&next->b;
             const double known = (j->a == body ? a[k] : 0) + (j->b == body ? b[k] : 0);
@@ -179,13 +182,14 @@ static void dense_matrix(const mabd_variational_solve* s, int n, double* A) {
         const int32_t first = mabd_variational_first_row(sim, tie->index);
         for (int32_t r = 0; r < tie->width; r++) {
             const mabd_variational_row* row = &sim->rows[first + r];
+            const mabd_rigid_row *start = &sim->G[first + r], *end = &sim->next_G[first + r];
             const int32_t sides[2] = {j->a, j->b};
             A[(tie->row + r) * n + tie->row + r] = row->c;
             for (int side = 0; side < 2; side++) {
                 if (!mabd_variational_moves(sim, sides[side])) continue;
                 const int at = 6 * sim->body_slot[sides[side]];
-                const mabd_real* G = (const mabd_real*)(side ? &row->G.b : &row->G.a);
-                const mabd_real* next = (const mabd_real*)(side ? &row->next.b : &row->next.a);
+                const mabd_real* G = (const mabd_real*)(side ? &start->b : &start->a);
+                const mabd_real* next = (const mabd_real*)(side ? &end->b : &end->a);
                 for (int k = 0; k < 6; k++) {
                     A[(at + k) * n + tie->row + r] -= G[k];
                     A[(tie->row + r) * n + at + k] += next[k];
@@ -205,12 +209,13 @@ static void set_possible_rows(const mabd_variational_solve* s) {
         const int32_t sides[2] = {j->a, j->b};
         for (int32_t r = 0; r < sim->plan->slot_width[sim->plan->joint_slot[joint]]; r++) {
             mabd_variational_row* row = &sim->rows[first + r];
+            const mabd_rigid_row* next = &sim->next_G[first + r];
             row->r = row->kind == MABD_VARIATIONAL_HELD ? 0 : (mabd_real)0.01 * (r + 1);
             for (int side = 0; side < 2; side++) {
                 const double k = sides[side] + 1;
                 const mabd_rigid_twist u = {{sin(k), cos(2 * k), 0.5}, {-0.3, sin(3 * k), cos(k)}};
                 if (!mabd_variational_moves(sim, sides[side])) continue;
-                row->r += mabd_rigid_power(side ? row->next.b : row->next.a, u);
+                row->r += mabd_rigid_power(side ? next->b : next->a, u);
             }
         }
     }
