@@ -294,6 +294,12 @@ mabd_real mabd_redmax_target_share(const mabd_redmax_solve* s, const mabd_redmax
 
 void mabd_redmax_axes_rows(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
+    if (s->part->structure.lean && !s->part->structure.ruled) { // the forces alone
+        const size_t first = (size_t)s->part->freedom_first;
+        memcpy(sim->rows + first, sim->r + first,
+               (size_t)s->part->freedom_count * sizeof *sim->rows);
+        return;
+    }
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         bool holds = false;

@@ -29,6 +29,7 @@
 // first bound is taken in halves; whips of 10 to 1000 links at 10 and 20 ms stay below the energy
 // of their start, and gain up to 0.6 % of it with links up to 0.1 |V| and a share of 0.2.
 
+#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_sim.h"
 
 #include "formulation/redmax/redmax_axes.h"
@@ -95,22 +96,31 @@ static mabd_real law_potential(const mabd_redmax_solve* s, const mabd_redmax_nod
     return sum;
 }
 
+// Potential of loads and laws of links, and kinetic energy of armature.
+static void add_potential(const mabd_redmax_solve* s, void* node, int32_t from, int32_t to,
+                          mabd_real sum[2]) {
+    for (int32_t i = from; i < to; i++) {
+        const mabd_redmax_link* link = &s->sim->links[i];
+        if (link->M.mass > 0) sum[0] += body_potential(s, i);
+        sum[0] += law_potential(s, node, link, &sum[1]);
+    }
+}
+
 mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node, mabd_real time,
                              mabd_real* kinetic) {
     mabd_redmax_sim* sim = s->sim;
-    mabd_real sum = 0;
+    mabd_redmax_node own = *node;
+    mabd_real sum[2];
     s->from_node = node, s->in_charts = false, s->stored = 0;
     mabd_redmax_load_node(s, node);
     mabd_redmax_velocities(s);
-    *kinetic = mabd_redmax_kinetic(s);
+    mabd_redmax_each_range(s, add_potential, &own, sum);
+    *kinetic = mabd_redmax_kinetic(s) + sum[1];
     for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
-        const mabd_redmax_link* link = &sim->links[i];
-        if (link->M.mass > 0) sum += body_potential(s, i);
         if (sim->model->ground_count > 0) s->stored += mabd_redmax_ground_energy(sim, i);
-        sum += law_potential(s, node, link, kinetic);
     }
     if (s->part->spring_count > 0) s->stored += mabd_redmax_spring_energy(sim, s->part, time);
-    return sum + s->stored + *kinetic;
+    return sum[0] + s->stored + *kinetic;
 }
 
 // Power of the torques and turning forces on a link.

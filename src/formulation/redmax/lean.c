@@ -138,7 +138,7 @@ typedef struct range_work {
 } range_work;
 
 static void add_range(const range_work* w, int32_t index, int32_t from, int32_t to, bool task) {
-    if (w->ranges) w->ranges[index] = (mabd_lean_range){from, to, task, -1};
+    if (w->ranges) w->ranges[index] = (mabd_lean_range){from, to, task, -1, {0, 0}};
 }
 
 // Divide a part; returns the number of ranges, and that of tasks.
@@ -316,6 +316,41 @@ static void run(mabd_lean_sweep* sweep, bool up) {
     } else {
         do_others(sweep, false);
         do_tasks(sweep);
+    }
+}
+
+/// A work on the ranges of a part.
+typedef struct range_job {
+    const mabd_redmax_solve* s;
+    mabd_lean_work work;
+    void* context;
+    bool tasks; // these, or the others
+} range_job;
+
+static void do_range(void* context, int32_t index, int32_t thread) {
+    const range_job* job = context;
+    const int32_t first = job->s->part->link_first;
+    mabd_lean_range* range = &job->s->sim->ranges[job->s->part->structure.range_first + index];
+    (void)thread;
+    if (range->task != job->tasks) return;
+    range->sum[0] = range->sum[1] = 0;
+    job->work(job->s, job->context, first + range->from, first + range->to, range->sum);
+}
+
+void mabd_redmax_each_range(const mabd_redmax_solve* s, mabd_lean_work work, void* context,
+                            mabd_real total[2]) {
+    const mabd_redmax_structure* own = &s->part->structure;
+    range_job job = {s, work, context, false};
+    total[0] = total[1] = 0;
+    if (!own->divided_links) {
+        work(s, context, s->part->link_first, s->part->link_first + s->part->link_count, total);
+        return;
+    }
+    for (int32_t k = 0; k < own->range_count; k++) do_range(&job, k, 0);
+    job.tasks = true;
+    mabd_pool_run(s->sim->pool, own->range_count, do_range, &job);
+    for (int32_t k = own->range_first; k < own->range_first + own->range_count; k++) {
+        for (int j = 0; j < 2; j++) total[j] += s->sim->ranges[k].sum[j];
     }
 }
 

@@ -52,6 +52,7 @@ typedef struct mabd_lean_range {
     int32_t from, to;
     bool task;   // a subtree
     int32_t bad; // link whose pivot failed in the last factor, -1 = none
+    mabd_real sum[2];
 } mabd_lean_range;
 
 typedef enum mabd_lean_phase {
@@ -106,6 +107,14 @@ mabd_status mabd_redmax_lean_create(mabd_redmax_sim* sim);
 void mabd_redmax_lean_destroy(mabd_redmax_sim* sim);
 /// Bytes that it took.
 size_t mabd_redmax_lean_bytes(const mabd_redmax_sim* sim);
+
+/// Work on links from .. to - 1 of the simulation, whose parents are done or among them.
+typedef void (*mabd_lean_work)(const mabd_redmax_solve* s, void* context, int32_t from, int32_t to,
+                               mabd_real sum[2]);
+/// Do a work on all links of a part, on all threads if it is divided; total gets the sums in the
+/// order of ranges.
+void mabd_redmax_each_range(const mabd_redmax_solve* s, mabd_lean_work work, void* context,
+                            mabd_real total[2]);
 
 /// mabd_redmax_residual of a lean part; frames in the world are left out.
 void mabd_redmax_lean_residual(const mabd_redmax_solve* s);

@@ -128,9 +128,9 @@ static void write_columns(mabd_redmax_sim* sim, const mabd_redmax_link* link) {
     }
 }
 
-void mabd_redmax_place(const mabd_redmax_solve* s) {
+static void place_range(const mabd_redmax_solve* s, int32_t from, int32_t to) {
     mabd_redmax_sim* sim = s->sim;
-    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
+    for (int32_t i = from; i < to; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         const mabd_frame Q = primitive_frame(s, link);
         sim->E[i] = mabd_frame_product(&link->rest, &Q);
@@ -143,6 +143,10 @@ void mabd_redmax_place(const mabd_redmax_solve* s) {
             sim->world[i] = world;
         }
     }
+}
+
+void mabd_redmax_place(const mabd_redmax_solve* s) {
+    place_range(s, s->part->link_first, s->part->link_first + s->part->link_count);
 }
 
 // ---- from the ground to the leaves -------------------------------------------------------------
@@ -232,11 +236,16 @@ static void write_residual(const mabd_redmax_solve* s, int32_t i) {
     }
 }
 
+static void move_range(const mabd_redmax_solve* s, void* context, int32_t from, int32_t to,
+                       mabd_real sum[2]) {
+    (void)context, (void)sum;
+    place_range(s, from, to);
+    for (int32_t i = from; i < to; i++) move_link(s, i);
+}
+
 void mabd_redmax_velocities(const mabd_redmax_solve* s) {
-    mabd_redmax_place(s);
-    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
-        move_link(s, i);
-    }
+    mabd_real none[2];
+    mabd_redmax_each_range(s, move_range, NULL, none);
 }
 
 void mabd_redmax_residual(const mabd_redmax_solve* s) {
@@ -271,12 +280,18 @@ void mabd_redmax_residual_of_links(const mabd_redmax_solve* s) {
     }
 }
 
-mabd_real mabd_redmax_kinetic(const mabd_redmax_solve* s) {
+static void add_kinetic(const mabd_redmax_solve* s, void* context, int32_t from, int32_t to,
+                        mabd_real sum[2]) {
     const mabd_redmax_sim* sim = s->sim;
-    mabd_real sum = 0;
-    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
+    (void)context;
+    for (int32_t i = from; i < to; i++) {
         if (!(sim->links[i].M.mass > 0)) continue;
-        sum += mabd_sp_dot(sim->V[i], mabd_inertia_mul(&sim->links[i].M, sim->V[i])) / 2;
+        sum[0] += mabd_sp_dot(sim->V[i], mabd_inertia_mul(&sim->links[i].M, sim->V[i])) / 2;
     }
-    return sum;
+}
+
+mabd_real mabd_redmax_kinetic(const mabd_redmax_solve* s) {
+    mabd_real sum[2];
+    mabd_redmax_each_range(s, add_kinetic, NULL, sum);
+    return sum[0];
 }

@@ -16,6 +16,10 @@
 #include <math.h>
 #include <string.h>
 
+/// Joints that are worth a thread, and the most ranges of them.
+#define JOINTS_OF_A_THREAD 1024
+#define JOINT_RANGES       64
+
 // ---- bodies ------------------------------------------------------------------------------------
 
 void mabd_redmax_place_now(const mabd_redmax_sim* self) {
@@ -137,13 +141,44 @@ mabd_joint_view mabd_redmax_view(const mabd_redmax_sim* sim, const mabd_model_jo
     return view;
 }
 
+/// Errors of a range of joints.
+typedef struct joint_errors {
+    mabd_real gap, angle;
+    int32_t worst;
+} joint_errors;
+
+typedef struct joint_job {
+    const mabd_redmax_sim* sim;
+    int32_t count;
+    joint_errors range[JOINT_RANGES];
+} joint_job;
+
+static void measure_range(void* context, int32_t index, int32_t thread) {
+    joint_job* job = context;
+    const mabd_redmax_sim* sim = job->sim;
+    joint_errors* own = &job->range[index];
+    const int64_t n = sim->model->joint_count;
+    (void)thread;
+    for (int64_t i = n * index / job->count; i < n * (index + 1) / job->count; i++) {
+        const mabd_model_joint* joint = &sim->model->joints[i];
+        const mabd_joint_view view = mabd_redmax_view(sim, joint);
+        mabd_rigid_keep_error(&view, &sim->model->row_sets[joint->row_set], (int32_t)i, &own->gap,
+                              &own->angle, &own->worst);
+    }
+}
+
 // Errors of all joints at the poses in the workspace.
 static void measure_joints(const mabd_redmax_sim* sim, mabd_real* gap, mabd_real* angle,
                            int32_t* worst) {
-    for (int32_t i = 0; i < sim->model->joint_count; i++) {
-        const mabd_model_joint* joint = &sim->model->joints[i];
-        const mabd_joint_view view = mabd_redmax_view(sim, joint);
-        mabd_rigid_keep_error(&view, &sim->model->row_sets[joint->row_set], i, gap, angle, worst);
+    joint_job job = {.sim = sim, .count = sim->model->joint_count / JOINTS_OF_A_THREAD + 1};
+    if (job.count > JOINT_RANGES) job.count = JOINT_RANGES;
+    for (int32_t k = 0; k < job.count; k++) job.range[k] = (joint_errors){.worst = -1};
+    mabd_pool_run(sim->pool, job.count, measure_range, &job);
+    for (int32_t k = 0; k < job.count; k++) {
+        const joint_errors* own = &job.range[k];
+        if (own->gap > *gap || own->angle > *angle || *worst < 0) *worst = own->worst;
+        if (own->gap > *gap) *gap = own->gap;
+        if (own->angle > *angle) *angle = own->angle;
     }
 }
 

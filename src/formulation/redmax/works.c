@@ -19,6 +19,9 @@
 #include <math.h>
 #include <string.h>
 
+/// Bodies that are worth a thread.
+#define BODIES_OF_A_THREAD 1024
+
 // True if a part has freedoms whose force does work that nothing else tells.
 static bool is_booked(const mabd_redmax_part* part) {
     return part->driven || part->law_count > 0;
@@ -198,6 +201,15 @@ static void book_joint(mabd_redmax_sim* sim, const mabd_rigid_step* step, int32_
     mabd_rigid_book_joint(step, &own, &sim->books.work);
 }
 
+// Read the states of a range of bodies.
+static void read_range(void* context, int32_t index, int32_t thread) {
+    mabd_redmax_sim* sim = context;
+    const int32_t from = index * BODIES_OF_A_THREAD, left = sim->model->body_count - from;
+    const int32_t count = left < BODIES_OF_A_THREAD ? left : BODIES_OF_A_THREAD;
+    (void)thread;
+    for (int32_t i = from; i < from + count; i++) sim->before[i] = mabd_redmax_body(sim, i);
+}
+
 // Keep the states of all bodies before the step.
 static void read_before(mabd_redmax_sim* sim) {
     for (int32_t p = 0; p < sim->part_count; p++) {
@@ -205,7 +217,7 @@ static void read_before(mabd_redmax_sim* sim) {
         mabd_redmax_load_node(&s, &sim->last);
         mabd_redmax_velocities(&s);
     }
-    for (int32_t i = 0; i < sim->model->body_count; i++) sim->before[i] = mabd_redmax_body(sim, i);
+    mabd_pool_run(sim->pool, sim->model->body_count / BODIES_OF_A_THREAD + 1, read_range, sim);
 }
 
 // Read what acts on points of links, at one end of the step.

@@ -10,6 +10,7 @@
 
 #include <mabd/generate.h>
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #define GAMMA 0.1
@@ -212,11 +213,16 @@ Test(redmax_lean, turns_by_any_angle) {
 // A tree with several tasks and links between them and the ground.
 static void compare_threads(mabd_joint joint) {
     mabd_real *expected = NULL, *bars = NULL;
+    mabd_measure measured[3];
+    mabd_energy_balance balance[3];
+    int run = 0;
     for (int32_t threads = 1; threads <= 4; threads *= 2) {
         mabd_error error = {0};
         mabd_scene* scene = rig_scene(-9.81);
         mabd_tree_def def = mabd_default_tree_def();
+        const mabd_axis_def axis = {.damping = 1, .stiffness = 10, .armature = (mabd_real)0.01};
         def.depth = 12, def.joint = joint;
+        if (joint == MABD_JOINT_HINGE) def.axes[MABD_AXIS_RX] = &axis;
         rig_check(mabd_generate_tree(scene, &def, &error), &error, "tree");
         mabd_model* model = rig_model(scene);
         mabd_sim_def d = rig_def(MABD_PRESET_BALANCED, (mabd_real)0.005);
@@ -231,6 +237,13 @@ static void compare_threads(mabd_joint joint) {
         const size_t bytes = (size_t)inside->freedom_count * sizeof(mabd_real);
         if (!expected) expected = copy(inside->now.v, inside->freedom_count);
         cr_expect(eq(int, memcmp(inside->now.v, expected, bytes), 0), "%d threads", (int)threads);
+        measured[run] = mabd_sim_measure(sim);
+        balance[run] = mabd_sim_get_energy_balance(sim);
+        cr_expect(
+            eq(int, memcmp(&measured[run], measured, offsetof(mabd_measure, worst_joint)), 0));
+        cr_expect(eq(i32, measured[run].worst_joint, measured[0].worst_joint));
+        cr_expect(eq(int, memcmp(&balance[run], balance, sizeof *balance), 0));
+        run++;
         if (!inside->parts[0].structure.plain) {
             rig_destroy(sim, model);
             continue;
