@@ -93,7 +93,7 @@ void mabd_redmax_local(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
     if (!(link->M.mass > 0)) return;
     write_inertia(&link->M, sim->V[i], N);
     if (mabd_redmax_is_loaded(s, link)) mabd_redmax_load_derivatives(s, i, N);
-    if (link->loop >= 0) mabd_redmax_subtract_own(sim, i, N);
+    if (link->loop >= 0 && !s->forces_at_once) mabd_redmax_subtract_own(sim, i, N);
     if (link->spring >= 0 && !s->still) mabd_redmax_subtract_springs(sim, i, N);
     if (s->part->pushed) mabd_redmax_subtract_push(sim, i, N);
 }

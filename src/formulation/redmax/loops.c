@@ -442,26 +442,6 @@ void mabd_redmax_row_rates(const mabd_redmax_solve* s) {
     }
 }
 
-void mabd_redmax_pull_cut_rates(const mabd_redmax_solve* s) {
-    for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
-        const mabd_redmax_cut* cut = &s->sim->loops.cuts[i];
-        const mabd_real* bars = s->row_bars + (cut->row_first - s->part->row_first);
-        loop_joint j;
-        loop_joint_at(s, cut, &j);
-        for (int k = 0; k < 2; k++) {
-            mabd_spatial W = mabd_sp_zero();
-            if (j.side[k].link < 0) continue;
-            for (int32_t r = 0; r < cut->row_count; r++) {
-                const mabd_rigid_wrench* own = k == 0 ? &j.J[r].a : &j.J[r].b;
-                W = mabd_sp_axpy(bars[r], to_link(&j.side[k], own), W);
-            }
-            mabd_redmax_add_bar(s->sim, j.side[k].link, 0, 1, W);
-            mabd_redmax_add_bar(s->sim, j.side[k].link, 12, 1,
-                                rates_by(&j, 0, cut->row_count, bars, k));
-        }
-    }
-}
-
 // W . V' + (V' H) . V of one side; A of a link contains the acceleration -g of the ground.
 static mabd_real side_acceleration(const mabd_redmax_sim* sim, int32_t link, mabd_spatial W,
                                    mabd_spatial by) {
@@ -545,28 +525,86 @@ void mabd_redmax_move_cut(const mabd_redmax_solve* s, const mabd_redmax_cut* cut
     on[1 - side] = times(side == 0 ? H.ba : H.ab, f);
 }
 
+/// What cut_bars adds up of one side.
+typedef struct side_bars {
+    mabd_spatial rows, turned;  // bars of the rows on the link, and by its pose
+    mabd_spatial force, forced; // wrench of the rows, and bars of its derivatives
+} side_bars;
+
+static side_bars side_bars_of(const loop_joint* j, const mabd_redmax_cut* cut, int k,
+                              const loop_twists* V, const mabd_real* rows, const loop_twists* by) {
+    const mabd_real* force = j->s->sim->loops.force + cut->row_first;
+    const mabd_spatial zero = mabd_sp_zero();
+    side_bars out = {zero, zero, zero, zero};
+    for (int32_t r = 0; r < cut->row_count; r++) {
+        const mabd_spatial unit = to_link(&j->side[k], k == 0 ? &j->J[r].a : &j->J[r].b);
+        if (by) out.force = mabd_sp_axpy(force[r], unit, out.force);
+        if (rows) out.rows = mabd_sp_axpy(rows[r], unit, out.rows);
+    }
+    if (rows && j->s->by_rate) out.turned = contract(j, 0, cut->row_count, rows, V, k);
+    if (by) out.forced = contract(j, 0, cut->row_count, force, by, k);
+    return out;
+}
+
+// The bar of a twist of the frame of a joint on one of its bodies.
+static mabd_spatial frame_bar(const loop_joint* j, int k, const side_bars* own,
+                              const loop_twists* V, const loop_twists* by) {
+    mabd_spatial bar = own->rows;
+    if (j->s->by_rate) {
+        bar = mabd_sp_add(mabd_sp_cross_wrench(V->xi[k], own->rows), own->turned);
+    }
+    if (!by) return bar;
+    // on . (H f - ad(f)'W) = f . (H'on + ad(on)'W)
+    const mabd_spatial sum = mabd_sp_add(own->forced, mabd_sp_cross_wrench(by->xi[k], own->force));
+    return mabd_sp_add(bar, sum);
+}
+
 void mabd_redmax_cut_bars(const mabd_redmax_solve* s, const mabd_redmax_cut* cut,
                           const mabd_real* rows, const mabd_spatial* on, mabd_spatial bar[2]) {
-    const mabd_real* force = s->sim->loops.force + cut->row_first;
     loop_joint j;
     loop_joint_at(s, cut, &j);
-    for (int side = 0; side < 2; side++) enter_ground(&j.side[side]);
+    for (int k = 0; k < 2; k++) enter_ground(&j.side[k]);
     const loop_twists V = own_twists(&j), by = given_twists(&j, on ? on : V.xi);
-    for (int side = 0; side < 2; side++) {
-        const loop_side* own = &j.side[side];
-        mabd_spatial W = mabd_sp_zero(), mu = mabd_sp_zero();
-        for (int32_t r = 0; r < cut->row_count; r++) {
-            const mabd_spatial unit = to_link(own, side == 0 ? &j.J[r].a : &j.J[r].b);
-            W = mabd_sp_axpy(force[r], unit, W);
-            if (rows) mu = mabd_sp_axpy(rows[r], unit, mu);
+    for (int k = 0; k < 2; k++) {
+        const side_bars own = side_bars_of(&j, cut, k, &V, rows, on ? &by : NULL);
+        bar[k] = frame_bar(&j, k, &own, &V, on ? &by : NULL);
+    }
+}
+
+// Bars of wrenches on the links of a cut joint, as dF = -d(W lambda).
+static void wrench_bars(const mabd_redmax_solve* s, const mabd_redmax_cut* cut,
+                        mabd_spatial on[2]) {
+    const int32_t links[2] = {cut->a, cut->b};
+    for (int k = 0; k < 2; k++) {
+        on[k] = mabd_sp_zero();
+        if (links[k] < 0) continue;
+        const mabd_real* w = s->sim->x + MABD_VARIATION * (size_t)links[k];
+        on[k] = mabd_sp_scale(-1, mabd_sp_load(w));
+    }
+}
+
+void mabd_redmax_pull_cuts(const mabd_redmax_solve* s, bool loaded) {
+    const bool rates = s->rates_at_once, forces = s->forces_at_once && loaded;
+    for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
+        const mabd_redmax_cut* cut = &s->sim->loops.cuts[i];
+        const mabd_real* rows = s->row_bars;
+        mabd_spatial on[2];
+        loop_joint j;
+        loop_joint_at(s, cut, &j);
+        wrench_bars(s, cut, on);
+        if (rows) rows += cut->row_first - s->part->row_first;
+        for (int k = 0; k < 2 && s->kept_bars; k++) enter_ground(&j.side[k]);
+        const loop_twists V = own_twists(&j), by = given_twists(&j, on);
+        for (int k = 0; k < 2; k++) {
+            const int32_t link = j.side[k].link;
+            if (link < 0 && !s->kept_bars) continue;
+            const side_bars own = side_bars_of(&j, cut, k, &V, rows, forces ? &by : NULL);
+            if (s->kept_bars) {
+                s->kept_bars[2 * i + k] = frame_bar(&j, k, &own, &V, forces ? &by : NULL);
+            }
+            if (rates) mabd_redmax_add_bar(s->sim, link, 0, 1, own.rows);
+            if (rates) mabd_redmax_add_bar(s->sim, link, 12, 1, own.turned);
+            if (forces) mabd_redmax_add_bar(s->sim, link, 12, 1, own.forced);
         }
-        bar[side] = mu;
-        if (rows && s->by_rate) {
-            bar[side] = mabd_sp_add(mabd_sp_cross_wrench(V.xi[side], mu),
-                                    contract(&j, 0, cut->row_count, rows, &V, side));
-        }
-        if (!on) continue; // on . (H f - ad(f)'W) = f . (H'on + ad(on)'W)
-        const mabd_spatial sum = contract(&j, 0, cut->row_count, force, &by, side);
-        bar[side] = mabd_sp_add(bar[side], mabd_sp_add(sum, mabd_sp_cross_wrench(on[side], W)));
     }
 }

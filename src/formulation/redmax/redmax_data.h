@@ -257,6 +257,8 @@ typedef struct mabd_redmax_solve {
     bool loads;     // bounds of smooth pins vary with wrenches: sim->left (pins.c)
     bool still;     // without springs between points
     bool rates_at_once; // in pull-backs: rows that are rates go to their links together (loops.c)
+    bool forces_at_once;     // and so do the derivatives of the forces of cut joints
+    mabd_spatial* kept_bars; // (cuts x 2) of the frames of cut joints, by such pull-backs; null = none
     bool lifted;        // poses, velocities and accelerations of links are iterates (lift.c)
     bool ranks;         // a factor leaves out the rows that follow from others (redundancy.c)
     bool rows_known;    // loops.left_out is that of the step

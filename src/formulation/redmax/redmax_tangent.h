@@ -69,6 +69,7 @@ typedef struct mabd_redmax_gradient {
     mabd_joint_tree graph;                 // to fill the tree again
     bool keeps_applied, keeps_wrench, keeps_stage; // on the tape
     bool projects;                                 // steps may end by a projection onto loops
+    bool moves_cuts;                               // parameters move frames of joints that are cut
     int32_t border_count;                          // of all parts
     int32_t direction_count;                       // 1 for bars, or one per parameter
     int32_t direction_first; // parameter of the first direction; those before 0 have none
@@ -91,6 +92,7 @@ typedef struct mabd_redmax_gradient {
     bool has_wrench;                     // some are not zero
     mabd_real* force;                    // (rows) bars of the forces of rows
     mabd_real* mu;                       // (borders) bars of rows and of relative motions
+    mabd_spatial* kept_bars; // (cuts x 2) of their frames; by one sweep
     mabd_real* way; // (CORRECTIONS x freedoms) poses of the projection of a step
     mabd_real *closed_q, *closed_v, *open_v; // (freedoms) its ends and the rates before it
     int32_t* sizes;                          // (2^max_halvings) of a divided step
@@ -153,8 +155,13 @@ mabd_vec3 mabd_redmax_fall_bar(const mabd_redmax_sim* sim, const mabd_redmax_par
 /// from the first six of sim->up.
 void mabd_redmax_push_motions(const mabd_redmax_solve* s);
 /// Add what they give to bars of wrenches, in the first six of sim->x, to the bars of variations in
-/// sim->up, and the bars s->row_bars of the rows.
+/// sim->up.
 void mabd_redmax_pull_motions(const mabd_redmax_solve* s);
+/// Add the bars s->row_bars of the rows to the bars of variations in sim->up.
+void mabd_redmax_pull_row_bars(const mabd_redmax_solve* s);
+/// Prepare pull-backs at the motion of the last residual, in place of mabd_redmax_derive_forces,
+/// which costs more: nothing may be factored or pushed until s->forces_at_once is false again.
+void mabd_redmax_derive_bars(mabd_redmax_solve* s);
 /// Add the changes of the rows of a part by the variations in sim->x, after mabd_redmax_push of c,
 /// to `rows` (rows of the part).
 void mabd_redmax_add_row_changes(const mabd_redmax_solve* s, const mabd_redmax_changes* c,
@@ -167,7 +174,8 @@ void mabd_redmax_add_force_bars(const mabd_redmax_solve* s, mabd_real* rows);
 /// Move to rates w (freedoms) in place of sim->v and evaluate the rows as rates there.
 void mabd_redmax_enter_rows(mabd_redmax_solve* s, const mabd_real* w);
 /// Move to rates w (freedoms) in place of sim->v, and prepare the bars of what the rows as rates
-/// there depend on, for bars mu of them (rows of the part), as mabd_redmax_pull_back.
+/// there depend on, for bars mu of them (rows of the part), as mabd_redmax_pull_back; sets
+/// s->by_rate, row_bars and rates_at_once.
 void mabd_redmax_pull_rate_rows(mabd_redmax_solve* s, const mabd_real* w, const mabd_real* mu);
 
 // ---- parameters (tangent_parameter.c) ----

@@ -30,17 +30,28 @@ void mabd_redmax_push_motions(const mabd_redmax_solve* s) {
     }
 }
 
+void mabd_redmax_derive_bars(mabd_redmax_solve* s) {
+    s->forces_at_once = true;
+    if (s->part->spring_count > 0 && !s->still) mabd_redmax_spring_derivatives(s);
+}
+
 void mabd_redmax_pull_motions(const mabd_redmax_solve* s) {
     const mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_border* borders = mabd_redmax_borders(s);
     const int32_t first = s->part->row_count, end = mabd_redmax_border_size(s);
+    const int32_t motions = s->forces_at_once ? first + s->part->motion_count : first;
     mabd_real* p = sim->loops.rest + s->part->border_first;
-    for (int32_t r = first; r < end; r++) p[r] = -mabd_redmax_read_column(sim, &borders[r]);
+    for (int32_t r = first; r < end; r++) {
+        p[r] = r < motions ? 0 : -mabd_redmax_read_column(sim, &borders[r]);
+    }
     if (!s->still) mabd_redmax_gather_tensions(s, p);
-    for (int32_t r = first; r < end; r++) mabd_redmax_push_row(sim, &borders[r], p[r]);
-    if (s->rates_at_once) mabd_redmax_pull_cut_rates(s);
-    for (int32_t r = 0; s->row_bars && !s->rates_at_once && r < first; r++) {
-        if (!borders[r].coupling) mabd_redmax_push_row(sim, &borders[r], s->row_bars[r]);
+    for (int32_t r = motions; r < end; r++) mabd_redmax_push_row(sim, &borders[r], p[r]);
+}
+
+void mabd_redmax_pull_row_bars(const mabd_redmax_solve* s) {
+    const mabd_redmax_border* borders = mabd_redmax_borders(s);
+    for (int32_t r = 0; s->row_bars && !s->rates_at_once && r < s->part->row_count; r++) {
+        if (!borders[r].coupling) mabd_redmax_push_row(s->sim, &borders[r], s->row_bars[r]);
     }
 }
 
@@ -89,5 +100,4 @@ void mabd_redmax_pull_rate_rows(mabd_redmax_solve* s, const mabd_real* w, const 
     mabd_redmax_velocities(s);
     mabd_redmax_coupling_rows(s);
     mabd_redmax_pull_back(s, NULL, NULL);
-    s->rates_at_once = false;
 }

@@ -129,7 +129,7 @@ static void rows_back(mabd_redmax_pass* r, int32_t number, const mabd_real* mu, 
     mabd_redmax_pull_rate_rows(&r->s, number < 0 ? g->closed_v : g->sim->a, mu);
     mabd_redmax_pass_collect(r, MABD_EQUATION_CLOSING, NULL, g->q, v, center);
     if (v) mabd_redmax_add_coupling_bars(&r->s, -1, v);
-    r->s.row_bars = NULL, r->s.rests = false;
+    r->s.row_bars = NULL, r->s.rests = r->s.rates_at_once = false;
 }
 
 // ---- backwards ---------------------------------------------------------------------------------
@@ -150,6 +150,7 @@ static mabd_status correction_back(mabd_redmax_pass* r, int32_t number, bool fou
     mabd_redmax_pass_held_rates(r, g->sim->a, g->q, center);
     mabd_redmax_pull_back(&r->s, g->z, NULL);
     mabd_redmax_pass_collect(r, MABD_EQUATION_CLOSING, g->z, g->q, NULL, center);
+    r->s.forces_at_once = false;
     if (!rates) mabd_redmax_add_coupling_bars(&r->s, -1, g->q);
     rows_back(r, number, mu, center);
     return MABD_OK;

@@ -85,7 +85,7 @@ static void rows_back(mabd_redmax_pass* r, mabd_redmax_tangent start) {
     mabd_redmax_pull_rate_rows(&r->s, r->g->sim->step, r->g->mu + r->part->border_first);
     collect(r, NULL, start);
     mabd_redmax_add_coupling_bars(&r->s, -1, start.v);
-    r->s.row_bars = NULL, r->s.by_rate = false;
+    r->s.row_bars = NULL, r->s.by_rate = r->s.rates_at_once = false;
 }
 
 // True if the accelerations of the step and its forces are on the tape.
@@ -138,7 +138,7 @@ mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent e
     explicit_end(r);
     MABD_TRY(end_back(r, end, start));
     mabd_redmax_pass_chart_laws(r);
-    mabd_redmax_derive_forces(&r->s);
+    mabd_redmax_derive_bars(&r->s);
     mabd_redmax_pass_clear(r, g->a);
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         g->v[k] += r->s.h * g->q[k];
@@ -156,6 +156,7 @@ mabd_status mabd_redmax_explicit_back(mabd_redmax_pass* r, mabd_redmax_tangent e
     }
     mabd_redmax_pull_back(&r->s, g->z, NULL);
     collect(r, g->z, start);
+    r->s.forces_at_once = false;
     for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
         if (sim->freedoms[k].prescribed) pass_prescribed_slope(r, k, g->z + k, start, begin);
     }

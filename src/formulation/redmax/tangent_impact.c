@@ -109,7 +109,7 @@ static void rows_back(mabd_redmax_pass* r, const mabd_real* mu, mabd_redmax_tang
     mabd_redmax_pull_rate_rows(&r->s, r->g->sim->next.v, mu);
     collect(r, NULL, true, t);
     mabd_redmax_add_coupling_bars(&r->s, -1, t.v);
-    r->s.row_bars = NULL;
+    r->s.row_bars = NULL, r->s.rates_at_once = false;
 }
 
 mabd_status mabd_redmax_impact_back(mabd_redmax_pass* r, mabd_redmax_tangent end) {

@@ -59,8 +59,8 @@ static void find_line(mabd_redmax_pass* r) {
     }
 }
 
-// The residual at x_0 + ahead dx, and what it derives from.
-static void enter_point(mabd_redmax_pass* r, mabd_real ahead) {
+// The residual at x_0 + ahead dx.
+static void move_to(mabd_redmax_pass* r, mabd_real ahead) {
     mabd_redmax_gradient* g = r->g;
     mabd_redmax_sim* sim = g->sim;
     const mabd_real gamma = r->s.gamma;
@@ -75,7 +75,17 @@ static void enter_point(mabd_redmax_pass* r, mabd_real ahead) {
     }
     mabd_redmax_set_branches(&r->s, r->end_branch);
     mabd_redmax_residual(&r->s);
-    mabd_redmax_derive_forces(&r->s);
+}
+
+// The same, and what it derives from.
+static void enter_point(mabd_redmax_pass* r, mabd_real ahead) {
+    mabd_redmax_sim* sim = r->g->sim;
+    move_to(r, ahead);
+    if (r->back) {
+        mabd_redmax_derive_bars(&r->s);
+    } else {
+        mabd_redmax_derive_forces(&r->s);
+    }
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         if (sim->links[i].ball >= 0 && sim->links[i].laws) mabd_redmax_ball_derivatives(&r->s, i);
     }
@@ -84,7 +94,7 @@ static void enter_point(mabd_redmax_pass* r, mabd_real ahead) {
 // The iteration: its residual, and the factors of H and of the border.
 static mabd_status enter_iteration(mabd_redmax_pass* r) {
     int32_t link;
-    enter_point(r, 0);
+    move_to(r, 0);
     mabd_status status = mabd_redmax_factor(&r->s, mabd_redmax_stage_weights(r->s.gamma), &link);
     if (status == MABD_OK && r->part->border_count > 0) status = mabd_redmax_border_factor(&r->s);
     return status == MABD_OK ? MABD_OK : mabd_redmax_pass_fail(r, status);
@@ -109,7 +119,7 @@ static void point_back(mabd_redmax_pass* r, int point, const mabd_real* z, mabd_
     mabd_redmax_gradient* g = r->g;
     const mabd_real w = weight_of(point);
     const int32_t first = r->part->freedom_first, end = mabd_redmax_pass_end_freedom(r);
-    enter_point(r, places[point] * SPACING);
+    if (places[point] != 0) enter_point(r, places[point] * SPACING); // else it is entered
     for (int32_t k = first; k < end; k++) g->z[k] = w * z[k];
     for (int32_t k = 0; k < r->part->row_count; k++) {
         g->line_mu[r->part->border_first + k] = w * mu[k];
@@ -125,7 +135,7 @@ static void point_back(mabd_redmax_pass* r, int point, const mabd_real* z, mabd_
     mabd_redmax_pass_collect(r, MABD_EQUATION_STEP, g->z, g->q, g->v, center);
     mabd_redmax_add_coupling_bars(&r->s, -1, g->q);
     mabd_redmax_pass_laws(r, center);
-    r->s.row_bars = NULL;
+    r->s.row_bars = NULL, r->s.forces_at_once = false;
 }
 
 // Move the bars g->q, g->v, g->a of x_0 to the base of the step and to targets.
@@ -150,17 +160,18 @@ static mabd_status end_back(mabd_redmax_pass* r, mabd_redmax_tangent end,
     mabd_redmax_gradient* g = r->g;
     const mabd_redmax_tangent own = {g->q, g->v};
     find_line(r);
-    enter_point(r, 1);
+    move_to(r, 1);
     if (r->part->row_count > 0) {
         MABD_TRY(mabd_redmax_closing_back(r, MABD_INTEGRATOR_LINEAR_IMPLICIT, end, start));
         find_line(r); // the projection has used its memory
-        enter_point(r, 1);
     } else {
         mabd_redmax_pass_clear_node(r, own);
         mabd_redmax_pass_end(r, g->sim->q, g->sim->v, end, start);
     }
     mabd_redmax_pass_clear(r, g->a);
+    if (g->has_wrench) enter_point(r, 1);
     mabd_redmax_pass_wrenches_back(r, start.q);
+    r->s.forces_at_once = false;
     return MABD_OK;
 }
 

@@ -34,6 +34,7 @@ static void lay_out_links(mabd_redmax_gradient* g, mabd_arena* arena) {
     TAKE(force, (size_t)g->sim->loops.row_count);
     TAKE(changes.rows, (size_t)g->sim->loops.row_count);
     TAKE(mu, (size_t)g->border_count);
+    TAKE(kept_bars, 2 * (size_t)g->sim->loops.cut_count);
     TAKE(way, g->projects ? MABD_REDMAX_CORRECTIONS * (size_t)g->sim->freedom_count : 0);
     TAKE(poses, 7 * bodies);
     TAKE(rates, 6 * bodies);
@@ -283,7 +284,7 @@ static void place_parameters(mabd_redmax_gradient* g) {
         g->parameter_cut[i] = NULL;
         if (is_place(g->parameters[i].kind)) {
             const mabd_redmax_cut* cut = mabd_redmax_find_cut(sim, g->parameters[i].index);
-            if (cut && !cut->weld) g->parameter_cut[i] = cut;
+            if (cut && !cut->weld) g->parameter_cut[i] = cut, g->moves_cuts = true;
         }
     }
     for (int32_t part = 0; part <= sim->part_count; part++) {

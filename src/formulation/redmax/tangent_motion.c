@@ -19,6 +19,7 @@
 // freedoms have no row: their z is left out.
 
 #include "formulation/redmax/lean.h"
+#include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_tangent.h"
 
 #include <string.h>
@@ -137,11 +138,17 @@ static mabd_spatial parent_bar(const mabd_redmax_sim* sim, int32_t i) {
     return mabd_frame_to_child(&sim->E[i], mabd_sp_load(sim->x + at18(parent)));
 }
 
-void mabd_redmax_pull_back(const mabd_redmax_solve* s, const mabd_real* z,
-                           const mabd_spatial* wrench) {
+// Bars of the variations of links by z and by wrenches, their own alone; none if both are null.
+static void pull_wrenches(const mabd_redmax_solve* s, const mabd_real* z,
+                          const mabd_spatial* wrench) {
     mabd_redmax_sim* sim = s->sim;
     const mabd_spatial* left = mabd_redmax_left(s);
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
+    if (!z && !wrench) {
+        const size_t bytes = MABD_VARIATION * (size_t)s->part->link_count * sizeof *sim->x;
+        memset(sim->x + at18(first), 0, bytes), memset(sim->up + at18(first), 0, bytes);
+        return;
+    }
     for (int32_t i = first; i < end; i++) {
         const mabd_redmax_link* link = &sim->links[i];
         mabd_real N[6 * MABD_VARIATION], w[6], *up = sim->up + at18(i);
@@ -159,6 +166,15 @@ void mabd_redmax_pull_back(const mabd_redmax_solve* s, const mabd_real* z,
         }
     }
     if (s->part->border_count > 0) mabd_redmax_pull_motions(s);
+}
+
+void mabd_redmax_pull_back(const mabd_redmax_solve* s, const mabd_real* z,
+                           const mabd_spatial* wrench) {
+    const mabd_redmax_sim* sim = s->sim;
+    const int32_t first = s->part->link_first, end = first + s->part->link_count;
+    pull_wrenches(s, z, wrench);
+    if (s->part->border_count > 0) mabd_redmax_pull_row_bars(s);
+    if (s->rates_at_once || s->forces_at_once) mabd_redmax_pull_cuts(s, z || wrench);
     for (int32_t i = end - 1; i >= first; i--) {
         const int32_t parent = sim->links[i].parent;
         if (parent < 0) continue;

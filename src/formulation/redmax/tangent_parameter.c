@@ -402,6 +402,9 @@ static mabd_spatial cut_bar(parameter_view* v, const mabd_redmax_cut* cut, bool 
     const mabd_redmax_sim* sim = v->g->sim;
     const mabd_real* rows = v->s->row_bars;
     mabd_spatial on[2] = {mabd_sp_zero(), mabd_sp_zero()};
+    if (v->s->kept_bars && (v->s->forces_at_once || v->s->rates_at_once)) {
+        return v->s->kept_bars[2 * (cut - sim->loops.cuts) + on_b];
+    }
     if (v->bar_cut == cut) return v->bar[on_b];
     if (rows) rows += cut->row_first - v->s->part->row_first;
     if (cut->a >= 0) on[0] = mabd_sp_scale(-1, mabd_redmax_load_bar(sim, cut->a));

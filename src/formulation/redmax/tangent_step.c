@@ -265,7 +265,8 @@ static mabd_redmax_solve solve_of(mabd_redmax_pass* r) {
                                  .force = sim->force,
                                  .motor = sim->motor,
                                  .from_node = &sim->now,
-                                 .in_charts = true};
+                                 .in_charts = true,
+                                 .kept_bars = r->back && r->g->moves_cuts ? r->g->kept_bars : NULL};
     return s;
 }
 

@@ -50,7 +50,11 @@ void mabd_redmax_still_residual(mabd_redmax_pass* r) {
     r->s.by_rate = false;
     mabd_redmax_residual(&r->s);
     mabd_redmax_find_forces(&r->s);
-    mabd_redmax_derive_forces(&r->s);
+    if (r->back) {
+        mabd_redmax_derive_bars(&r->s);
+    } else {
+        mabd_redmax_derive_forces(&r->s);
+    }
     for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
         if (sim->links[i].ball >= 0 && sim->links[i].laws) mabd_redmax_ball_derivatives(&r->s, i);
     }
