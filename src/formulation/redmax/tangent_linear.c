@@ -6,10 +6,10 @@
 //
 //   F(x_0) + F'(x_0) dx = 0,   C(x_0) + C'(x_0) dx = 0,   dx = (dq, dq/h, dq/h^2, dlambda)
 //
-// F'(x_0) dx is a derivative along a line, and so a sum of values of F on it: with the difference
-// of sixth order, whose points x_0 + e dx are within 0.003 dx, the step is
+// F'(x_0) dx is a derivative along a line, and so a sum of values of F on it: with a difference of
+// second, fourth or sixth order, whose points x_0 + e dx are within 0.003 dx, the step is
 //
-//   sum_k w_k F(x_0 + e_k dx) = 0     the point x_0 with weight 1, six others with 1/e
+//   sum_k w_k F(x_0 + e_k dx) = 0     the point x_0 with weight 1, 2, 4 or 6 others with 1/e
 //
 // to round-off, and its derivatives at a fixed dx are sums of those of residuals. So second
 // derivatives of forces are not written anywhere. Backwards, with H and L of the one iteration,
@@ -22,15 +22,29 @@
 
 #include "formulation/redmax/redmax_loops.h"
 
-/// The first point is that of the iteration; the others go first in both directions.
-#define POINTS 7
-static const mabd_real places[POINTS] = {-3, -2, -1, 1, 2, 3, 0};
-static const double weights[POINTS] = {-1 / 60., 9 / 60., -45 / 60., 45 / 60., -9 / 60., 1 / 60.};
+#include <math.h>
+
+/// Points of a line: the difference of an order, and the point of the iteration, which is the last
+/// one; the others go first in both directions.
+typedef struct line_points {
+    int count;
+    mabd_real place[7];
+    double weight[7];
+} line_points;
+static const line_points differences[3] = {
+    {3, {-1, 1, 0}, {-1 / 2., 1 / 2.}},
+    {5, {-2, -1, 1, 2, 0}, {1 / 12., -8 / 12., 8 / 12., -1 / 12.}},
+    {7, {-3, -2, -1, 1, 2, 3, 0}, {-1 / 60., 9 / 60., -45 / 60., 45 / 60., -9 / 60., 1 / 60.}}};
 /// Distance of the points in parts of dx.
 #define SPACING ((mabd_real)1e-3)
+/// Turns along dx up to which the differences of second and of fourth order are exact to round-off:
+/// their errors are (SPACING turn)^2/6 and (SPACING turn)^4/30 of a residual that varies within a
+/// radian.
+#define SECOND_ORDER_TURN ((mabd_real)1e-3)
+#define FOURTH_ORDER_TURN ((mabd_real)0.3)
 
-static mabd_real weight_of(int point) {
-    return places[point] == 0 ? 1 : (mabd_real)weights[point] / SPACING;
+static mabd_real weight_of(const line_points* line, int point) {
+    return line->place[point] == 0 ? 1 : (mabd_real)line->weight[point] / SPACING;
 }
 
 // ---- points ------------------------------------------------------------------------------------
@@ -44,8 +58,19 @@ static void predict(mabd_redmax_pass* r) {
     mabd_redmax_rates(&r->s);
 }
 
-// Find dx: dq -> g->line_q, dlambda -> g->line_mu.
-static void find_line(mabd_redmax_pass* r) {
+// True if forces may vary faster than the turns of links: with rates of friction that is smooth,
+// stretches of springs, depths of the ground.
+static bool varies_fast(const mabd_redmax_pass* r) {
+    const mabd_redmax_sim* sim = r->g->sim;
+    bool fast = r->part->pins || r->part->spring_count > 0 || sim->model->ground_count > 0;
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        fast |= sim->freedoms[k].control && sim->freedoms[k].control->friction_speed > 0;
+    }
+    return fast;
+}
+
+// Find dx: dq -> g->line_q, dlambda -> g->line_mu. Returns the points on it.
+static const line_points* find_line(mabd_redmax_pass* r) {
     mabd_redmax_gradient* g = r->g;
     const int32_t row = r->part->row_first;
     mabd_redmax_set_stage(&r->s, MABD_INTEGRATOR_LINEAR_IMPLICIT, 0);
@@ -57,6 +82,12 @@ static void find_line(mabd_redmax_pass* r) {
         const mabd_real before = g->sim->loops.left_out[k] ? 0 : r->stage_force[k];
         g->line_force[k] = r->end_force[k] - before;
     }
+    mabd_real turn = 0; // of any link: at most the sum
+    for (int32_t k = r->part->freedom_first; k < mabd_redmax_pass_end_freedom(r); k++) {
+        turn += (mabd_real)fabs(g->line_q[k]) / g->sim->freedoms[k].length;
+    }
+    if (varies_fast(r) || !(turn <= FOURTH_ORDER_TURN)) return &differences[2];
+    return &differences[turn > SECOND_ORDER_TURN];
 }
 
 // The residual at x_0 + ahead dx.
@@ -114,19 +145,19 @@ static void forces_back(mabd_redmax_pass* r) {
 }
 
 // Subtract the share of a point from the bars of x_0, g->q, g->v and g->a, and of all else.
-static void point_back(mabd_redmax_pass* r, int point, const mabd_real* z, mabd_real* mu,
-                       mabd_real* center) {
+static void point_back(mabd_redmax_pass* r, const line_points* line, int point, const mabd_real* z,
+                       mabd_real* mu, mabd_real* center) {
     mabd_redmax_gradient* g = r->g;
-    const mabd_real w = weight_of(point);
+    const mabd_real w = weight_of(line, point), place = line->place[point];
     const int32_t first = r->part->freedom_first, end = mabd_redmax_pass_end_freedom(r);
-    if (places[point] != 0) enter_point(r, places[point] * SPACING); // else it is entered
+    if (place != 0) enter_point(r, place * SPACING); // else it is entered
     for (int32_t k = first; k < end; k++) g->z[k] = w * z[k];
     for (int32_t k = 0; k < r->part->row_count; k++) {
         g->line_mu[r->part->border_first + k] = w * mu[k];
     }
     r->s.row_bars = r->part->row_count > 0 ? g->line_mu + r->part->border_first : NULL;
     mabd_redmax_pull_back(&r->s, g->z, NULL);
-    if (places[point] != 0) forces_back(r);
+    if (place != 0) forces_back(r);
     for (int32_t k = first; k < end; k++) {
         const int32_t i = g->sim->freedoms[k].link;
         const mabd_redmax_weights by_a = {0, 0, 1};
@@ -163,7 +194,7 @@ static mabd_status end_back(mabd_redmax_pass* r, mabd_redmax_tangent end,
     move_to(r, 1);
     if (r->part->row_count > 0) {
         MABD_TRY(mabd_redmax_closing_back(r, MABD_INTEGRATOR_LINEAR_IMPLICIT, end, start));
-        find_line(r); // the projection has used its memory
+        find_line(r);
     } else {
         mabd_redmax_pass_clear_node(r, own);
         mabd_redmax_pass_end(r, g->sim->q, g->sim->v, end, start);
@@ -181,6 +212,7 @@ mabd_status mabd_redmax_linear_back(mabd_redmax_pass* r, mabd_redmax_tangent end
     const int32_t first = r->part->freedom_first, last = mabd_redmax_pass_end_freedom(r);
     mabd_real *mu = g->mu + r->part->border_first, *force = g->force + r->part->row_first;
     MABD_TRY(end_back(r, end, start));
+    const line_points* line = find_line(r); // the projection has used its memory
     MABD_TRY(enter_iteration(r));
     const mabd_real gamma = r->s.gamma;
     mabd_redmax_pass_clear(r, g->base_q), mabd_redmax_pass_clear(r, g->base_v);
@@ -199,8 +231,8 @@ mabd_status mabd_redmax_linear_back(mabd_redmax_pass* r, mabd_redmax_tangent end
         if (g->sim->freedoms[k].held && !g->sim->freedoms[k].prescribed) g->q[k] -= g->hold[k];
     }
     mabd_redmax_pass_copy(r, g->line_z, g->z);
-    for (int p = POINTS - 1; p >= 0; p--) {
-        point_back(r, p, g->line_z, mu, start.q);
+    for (int p = line->count - 1; p >= 0; p--) {
+        point_back(r, line, p, g->line_z, mu, start.q);
         mabd_redmax_pass_clear(r, g->hold); // their rows are those of the iteration
     }
     start_back(r, begin);
@@ -244,10 +276,11 @@ static void forces_forward(mabd_redmax_pass* r, const mabd_redmax_direction* d) 
 
 // Add the share of a point, which has been entered, to the changes of the residual, in d->stage_v,
 // and of the rows.
-static void point_forward(mabd_redmax_pass* r, int point, int32_t i, mabd_redmax_tangent begin) {
+static void point_forward(mabd_redmax_pass* r, const line_points* line, int point, int32_t i,
+                          mabd_redmax_tangent begin) {
     mabd_redmax_gradient* g = r->g;
     mabd_redmax_direction* d = &g->directions[i];
-    const mabd_real w = weight_of(point);
+    const mabd_real w = weight_of(line, point);
     const int32_t row = r->part->row_first;
     mabd_redmax_pass_set_target(r, i, 1);
     start_forward(r, d, begin);
@@ -255,7 +288,7 @@ static void point_forward(mabd_redmax_pass* r, int point, int32_t i, mabd_redmax
     mabd_redmax_pass_parameter(r, i);
     mabd_redmax_pass_centers_forward(r, d->now.q);
     mabd_redmax_pass_laws(r, d->now.q);
-    if (places[point] != 0) forces_forward(r, d);
+    if (line->place[point] != 0) forces_forward(r, d);
     mabd_redmax_changes c = g->changes;
     c.q = g->q, c.v = g->v, c.a = g->a;
     mabd_redmax_push(&r->s, &c, g->z, NULL);
@@ -298,18 +331,18 @@ mabd_status mabd_redmax_linear_forward(mabd_redmax_pass* r, bool halves) {
     mabd_redmax_gradient* g = r->g;
     const bool closes = r->part->row_count > 0;
     const size_t row = (size_t)r->part->row_first, rows = (size_t)r->part->row_count;
-    find_line(r);
+    const line_points* line = find_line(r);
     for (int32_t i = 0; i < g->direction_count; i++) {
         mabd_redmax_pass_clear(r, g->directions[i].stage_v);
         memset(g->directions[i].rows + row, 0, rows * sizeof *g->force);
     }
-    for (int p = 0; p < POINTS; p++) {
-        if (places[p] != 0) enter_point(r, places[p] * SPACING);
-        if (places[p] == 0) MABD_TRY(enter_iteration(r));
+    for (int p = 0; p < line->count; p++) {
+        if (line->place[p] != 0) enter_point(r, line->place[p] * SPACING);
+        if (line->place[p] == 0) MABD_TRY(enter_iteration(r));
         for (int32_t i = 0; i < g->direction_count; i++) {
             const mabd_redmax_direction* d = &g->directions[i];
-            point_forward(r, p, i, halves ? d->last : d->now);
-            if (places[p] != 0) continue;
+            point_forward(r, line, p, i, halves ? d->last : d->now);
+            if (line->place[p] != 0) continue;
             solve_forward(r, i);
             mabd_redmax_pass_copy(r, d->stage_v, g->q), mabd_redmax_pass_copy(r, d->stage_a, g->v);
         }
