@@ -256,13 +256,13 @@ typedef struct mabd_redmax_solve {
     bool in_charts; // of a step: balls move in their own charts (charts.c), else in local ones
     bool loads;     // bounds of smooth pins vary with wrenches: sim->left (pins.c)
     bool still;     // without springs between points
-    bool rates_at_once; // in pull-backs: rows that are rates go to their links together (loops.c)
-    bool forces_at_once;     // and so do the derivatives of the forces of cut joints
-    mabd_spatial* kept_bars; // (cuts x 2) of the frames of cut joints, by such pull-backs; null = none
-    bool lifted;        // poses, velocities and accelerations of links are iterates (lift.c)
-    bool ranks;         // a factor leaves out the rows that follow from others (redundancy.c)
-    bool rows_known;    // loops.left_out is that of the step
-    bool rests;         // scripted bodies at cut joints have no velocity
+    bool rates_at_once;  // in pull-backs: rows that are rates go to their links together (loops.c)
+    bool forces_at_once; // and so do the derivatives of the forces of cut joints
+    mabd_spatial* kept_bars; // (cuts x 2) by such pull-backs, of the frames of cuts; null = none
+    bool lifted;             // poses, velocities and accelerations of links are iterates (lift.c)
+    bool ranks;              // a factor leaves out the rows that follow from others (redundancy.c)
+    bool rows_known;         // loops.left_out is that of the step
+    bool rests;              // scripted bodies at cut joints have no velocity
 } mabd_redmax_solve;
 
 typedef struct mabd_redmax_sim {

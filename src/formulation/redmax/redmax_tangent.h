@@ -92,7 +92,7 @@ typedef struct mabd_redmax_gradient {
     bool has_wrench;                     // some are not zero
     mabd_real* force;                    // (rows) bars of the forces of rows
     mabd_real* mu;                       // (borders) bars of rows and of relative motions
-    mabd_spatial* kept_bars; // (cuts x 2) of their frames; by one sweep
+    mabd_spatial* kept_bars;             // (cuts x 2) of their frames; by one sweep
     mabd_real* way; // (CORRECTIONS x freedoms) poses of the projection of a step
     mabd_real *closed_q, *closed_v, *open_v; // (freedoms) its ends and the rates before it
     int32_t* sizes;                          // (2^max_halvings) of a divided step
