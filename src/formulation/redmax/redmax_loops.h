@@ -41,8 +41,8 @@ void mabd_redmax_move_cut(const mabd_redmax_solve* s, const mabd_redmax_cut* cut
 void mabd_redmax_cut_bars(const mabd_redmax_solve* s, const mabd_redmax_cut* cut,
                           const mabd_real* rows, const mabd_spatial* on, mabd_spatial bar[2]);
 /// Add to sim->up the bars of variations of links by cut joints: with s->rates_at_once by rows that
-/// are rates, of bars s->row_bars, and with s->forces_at_once and `loaded` by the forces of rows, of
-/// bars of wrenches in the first six of sim->x, for which mabd_redmax_border_derivatives is not
+/// are rates, of bars s->row_bars, and with s->forces_at_once and `loaded` by the forces of rows,
+/// of bars of wrenches in the first six of sim->x, for which mabd_redmax_border_derivatives is not
 /// needed. s->kept_bars (cuts x 2), if not null, gets what mabd_redmax_cut_bars gives (loops.c).
 void mabd_redmax_pull_cuts(const mabd_redmax_solve* s, bool loaded);
 /// Compute the rows of the cut joints of a part at the poses and velocities of its links: their
