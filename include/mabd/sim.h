@@ -335,6 +335,8 @@ typedef struct mabd_affine_def {
                                   // solve [rad], > 0
     int32_t friction_updates;     // times per step that friction bounds follow normal forces, >= 0
     bool orbit; // correct the path of centres that whirl, which BDF2 damps (bdf2; default true)
+    mabd_real pile_tolerance; // contact_tolerance of piles: groups of many bodies in contact [m],
+                              // > 0; counts where it is the larger one
 } mabd_affine_def;
 
 /// Fields of mabd_sim_def that only the quaternion formulation uses.
@@ -423,12 +425,12 @@ typedef struct mabd_sim_def {
 MABD_API mabd_sim_def mabd_default_sim_def(void);
 /// Write `preset`, its tolerances and budget into a definition, for all formulations. fast,
 /// balanced, exact: row tolerance 1e-6, 1e-9, 1e-12; gap tolerance 1e-6, 1e-7, 1e-10; contact
-/// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50;
-/// quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by trbdf2, Newton auto,
-/// Baumgarte 1; redmax: Newton tolerance 1e-8, 1e-8, 1e-11, energy guard 1e-4, Baumgarte 0.5;
-/// variational: substeps 0, Newton auto, cone circular; impulse: substeps 2, 4, 0, sweeps 1, 1, 10,
-/// joints iterative, iterative, direct. max_iterations becomes 0. Other fields stay as they are; an
-/// unknown preset changes nothing.
+/// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50,
+/// piles 1e-4, 1e-4, 1e-6 m; quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by
+/// trbdf2, Newton auto, Baumgarte 1; redmax: Newton tolerance 1e-8, 1e-8, 1e-11, energy guard 1e-4,
+/// Baumgarte 0.5; variational: substeps 0, Newton auto, cone circular; impulse: substeps 2, 4, 0,
+/// sweeps 1, 1, 10, joints iterative, iterative, direct. max_iterations becomes 0. Other fields
+/// stay as they are; an unknown preset changes nothing.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
 // ---- plan: cost of a simulation before it is created -------------------------------------------
@@ -541,6 +543,8 @@ MABD_API void mabd_sim_reset(mabd_sim* sim);
 typedef struct mabd_affine_step_info {
     mabd_real rotation;     // largest rotation of a body from its reference in the last solve [rad]
     mabd_real friction_lag; // of friction bounds behind the normal forces, relative to their sum
+    mabd_real tolerance_used; // of contacts that `converged` was judged by: contact_tolerance, or
+                              // affine.pile_tolerance if the step had a pile [m]
 } mabd_affine_step_info;
 
 /// Fields of mabd_step_info of the quaternion formulation.

@@ -108,6 +108,7 @@ mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     def.dual = (mabd_dual)o->dual;
     if (o->gap_tolerance_given) def.gap_tolerance = (mabd_real)o->gap_tolerance;
     if (o->contact_tolerance_given) def.contact_tolerance = (mabd_real)o->contact_tolerance;
+    if (o->pile_tolerance_given) def.affine.pile_tolerance = (mabd_real)o->pile_tolerance;
     if (o->friction_updates_given) def.affine.friction_updates = (int32_t)o->friction_updates;
     def.affine.orbit = o->orbit == 0;
     const bool redmax = def.formulation == MABD_FORMULATION_REDMAX;

@@ -110,6 +110,9 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
         option_real("contact-tolerance", "M", OPTION_POSITIVE, &o->contact_tolerance,
                     &o->contact_tolerance_given,
                     "largest residual of the contact law [m] (default: the preset's)"),
+        option_real(
+            "pile-tolerance", "M", OPTION_POSITIVE, &o->pile_tolerance, &o->pile_tolerance_given,
+            "the same of piles of bodies, where larger [m] (affine; default: the preset's)"),
         option_integer(
             "friction-updates", "N", OPTION_NOT_NEGATIVE, 0, &o->friction_updates,
             &o->friction_updates_given,

@@ -16,9 +16,9 @@ typedef struct run_command {
 typedef struct run_options {
     const char* name; // of the command
     const char* scene;
-    double time, h;                          // [s]
-    double young;                            // [Pa], 0 = not given
-    double gap_tolerance, contact_tolerance; // [m]
+    double time, h;                                          // [s]
+    double young;                                            // [Pa], 0 = not given
+    double gap_tolerance, contact_tolerance, pile_tolerance; // [m]
     int64_t friction_updates;
     int orbit; // 0 = on, 1 = off
     double newton_tolerance, energy_guard, baumgarte;
@@ -33,8 +33,8 @@ typedef struct run_options {
     bool sweeps_given, relaxations_given, slop_given, contact_hertz_given, joint_hertz_given;
     int64_t steps, every, checkpoint_every, threads;
     bool time_given, steps_given, h_given, gap_tolerance_given, contact_tolerance_given,
-        friction_updates_given, newton_tolerance_given, energy_guard_given, baumgarte_given,
-        close_joints, quiet, substeps_given, cone_sides_given;
+        pile_tolerance_given, friction_updates_given, newton_tolerance_given, energy_guard_given,
+        baumgarte_given, close_joints, quiet, substeps_given, cone_sides_given;
     int integrator, preset, formulation, backend, dual; // values of the enums of sim.h
     const char *out, *json, *checkpoint, *resume;       // files, null = not given
     size_t memory_limit;                                // bytes, 0 = memory of the machine

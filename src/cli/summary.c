@@ -104,6 +104,7 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_text(root, "dual", mabd_dual_name(def.dual));
     summary_set_real(root, "gap_tolerance", def.gap_tolerance);
     summary_set_real(root, "contact_tolerance", def.contact_tolerance);
+    summary_set_real(root, "pile_tolerance", def.affine.pile_tolerance);
     set_integer(root, "friction_updates", def.affine.friction_updates);
     json_object_set_new(root, "orbit", json_boolean(def.affine.orbit));
     summary_set_real(root, "newton_tolerance",
@@ -173,6 +174,7 @@ static void add_own(json_t* root, const summary_source* s) {
     case MABD_FORMULATION_AFFINE:
         summary_set_real(own, "rotation", stats->rotation_max);
         summary_set_real(own, "friction_lag", stats->friction_lag_max);
+        summary_set_real(own, "tolerance_used", stats->tolerance_used_max);
         break;
     case MABD_FORMULATION_QUATERNION:
         set_integer(own, "refinements", stats->refinements);

@@ -44,12 +44,14 @@ static void print_contacts(const summary_source* s, FILE* out) {
     if (!s->loaded->info.contacts) return;
     fprintf(out,
             "contacts  %.1f per step, at most %lld, deepest overlap %.2g m; "
-            "%.1f iterations per step, at most %lld, largest residual %.2g m; "
-            "mean friction lag %.2g\n",
+            "%.1f iterations per step, at most %lld, largest residual %.2g m",
             summary_mean((double)stats->contacts, steps), (long long)stats->contacts_max,
             stats->penetration_max, summary_mean((double)stats->contact_iterations, steps),
-            (long long)stats->contact_iterations_max, stats->contact_residual_max,
-            summary_mean(stats->friction_lag, steps));
+            (long long)stats->contact_iterations_max, stats->contact_residual_max);
+    if (stats->tolerance_used_max > 0) {
+        fprintf(out, ", tolerance %.2g m", stats->tolerance_used_max);
+    }
+    fprintf(out, "; mean friction lag %.2g\n", summary_mean(stats->friction_lag, steps));
 }
 
 static double without_round_off(double energy, double scale) {

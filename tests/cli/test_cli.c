@@ -105,6 +105,7 @@ Test(cli, summary_holds_every_key_with_its_type) {
                              "contact_iterations_max",
                              "contact_residual_max",
                              "friction_updates",
+                             "pile_tolerance",
                              "friction_lag_mean"};
     const char* texts[] = {"scene",       "formulation", "backend", "integrator", "preset",
                            "worst_joint", "version",     "command", "dual"};

@@ -5,6 +5,7 @@
 
 #include "formulation/affine/active_set.h"
 
+#include "formulation/affine/contact/contact_parts.h"
 #include "formulation/affine/limits.h"
 
 #include "base/clock.h"
@@ -36,6 +37,7 @@ void mabd_affine_report_contacts(const mabd_affine_sim* sim,
     info->contact_residual = t->residual > contacts->miss ? t->residual : contacts->miss;
     info->affine.friction_lag = contacts->lag;
     info->penetration = t->penetration;
+    info->affine.tolerance_used = mabd_affine_contacts_tolerance(sim);
 }
 
 // The contact search did not converge and the substep is too short to halve again: accept the

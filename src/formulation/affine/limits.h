@@ -41,6 +41,29 @@
 /// the planes by the bending anyway.
 #define MABD_SEARCH_BENDING_PART ((mabd_real)0.1)
 
+// ---- contacts: substeps and piles (affine/contact/parts.c, newton.c) ---------------------------
+
+/// Largest rotation of a body in a substep that its contacts may cause, estimated for each body by
+/// itself [rad]: bodies that touch others turn by a third of it. Of 0.15, 0.25, 0.4 and 0.7 the
+/// smaller ones take up to twice the time, and with the larger ones more steps do not converge.
+#define MABD_PART_RAD ((mabd_real)0.2)
+/// Most substeps that contacts ask for before anything is solved.
+#define MABD_MAX_PARTS 16
+/// Contact rows beyond which a group is a pile, and affine.pile_tolerance counts: fewer are solved
+/// accurately at every reference.
+#define MABD_PILE_MIN_CONTACTS 64
+/// Rotation from the reference with which a solve of a pile may end, in rotation tolerances, and at
+/// most [rad]: the next substep takes the error of second order back.
+#define MABD_PILE_ROTATION_TOLERANCES 3
+#define MABD_PILE_MAX_ROTATION_RAD    ((mabd_real)3e-2)
+/// Pile tolerances by which points of a pile may leave their planes.
+#define MABD_PILE_BENDING_TOLERANCES 3
+/// Part of the pile tolerance to which rows are solved in substeps: joints that close afterwards
+/// move them.
+#define MABD_PILE_GOAL_PART ((mabd_real)0.5)
+/// References of a substep at which contacts of a pile are solved: then only joints are closed.
+#define MABD_PILE_MAX_REFERENCES 4
+
 // ---- rotation over a step (affine/element/spin.h) ----------------------------------------------
 
 /// Inertia of strain, relative to its stiffness, from which BDF2 acts on A itself: the turning

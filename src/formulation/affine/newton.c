@@ -8,12 +8,17 @@
 //            error of the rows that one linear solve does not close is below row_tolerance, or the
 //            iterations are used up
 //
+// Contacts of a pile (contact/parts.c) are solved at MABD_PILE_MAX_REFERENCES at most. Once bodies
+// and planes have settled, contact forces stay, as external forces at material points, and
+// references go on for joints alone until their rows are closed.
+//
 // A fixed number of one or two iterations gains energy where links turn far in a step (the crack of
 // a whip); iterating on the rotation does not.
 
 #include "formulation/affine/newton.h"
 
 #include "formulation/affine/active_set.h"
+#include "formulation/affine/contact/contact_parts.h"
 #include "formulation/affine/contact/contact_rows.h"
 #include "formulation/affine/limits.h"
 
@@ -133,10 +138,16 @@ mabd_real mabd_affine_row_tolerance(const mabd_affine_sim* sim) {
     return sim->iterates && gap > row ? gap : row;
 }
 
+// The same for the current solve: a part of a step may leave what the next one takes back.
+static mabd_real solve_tolerance(const mabd_affine_sim* sim) {
+    const mabd_real row = mabd_affine_row_tolerance(sim), gap = sim->def.gap_tolerance;
+    return sim->contacts && sim->contacts->search.passes && gap > row ? gap : row;
+}
+
 // Iterative solvers of contact rows may stop before they converge.
 static bool contacts_converged(const mabd_affine_sim* sim) {
     const mabd_affine_contacts* c = sim->contacts;
-    return !c || c->totals.residual <= sim->def.contact_tolerance;
+    return !c || c->totals.residual <= mabd_affine_contacts_tolerance(sim);
 }
 
 static bool has_many_rows(const mabd_affine_sim* sim) {
@@ -147,14 +158,17 @@ static bool has_many_rows(const mabd_affine_sim* sim) {
 // [m].
 static void set_goal(mabd_affine_sim* sim, mabd_real motion) {
     if (!sim->contacts) return;
-    const mabd_real least = MABD_ROW_GOAL_TOLERANCE_PART * sim->def.contact_tolerance;
+    const bool pile =
+        mabd_affine_contacts_are_pile(sim->contacts) && sim->contacts->search.parts > 1;
+    const mabd_real least = pile ? MABD_PILE_GOAL_PART * mabd_affine_contacts_tolerance(sim)
+                                 : MABD_ROW_GOAL_TOLERANCE_PART * sim->def.contact_tolerance;
     mabd_real goal = has_many_rows(sim) ? MABD_ROW_GOAL_MOTION_PART * motion : 0;
     if (!(goal < MABD_ROW_GOAL_MAX_M)) goal = MABD_ROW_GOAL_MAX_M;
     sim->contacts->search.goal = goal > least ? goal : least;
 }
 
 static bool has_final_goal(const mabd_affine_sim* sim) {
-    return sim->contacts->search.goal <= sim->def.contact_tolerance;
+    return sim->contacts->search.goal <= mabd_affine_contacts_tolerance(sim);
 }
 
 // Estimate of that motion from the last solve: points leave their planes by `bending`, and levers
@@ -171,6 +185,16 @@ static bool turns_too_far(const mabd_affine_sim* sim, mabd_real h, mabd_real rot
            rotation > MABD_HALVE_ROTATION_RAD;
 }
 
+// True if the contacts of a step that is not divided ask for substeps.
+static bool wants_parts(const solve* s) {
+    mabd_affine_contacts* c = s->sim->contacts;
+    if (!c || c->search.parts > 1) return false;
+    const int32_t halvings = s->sim->def.max_halvings;
+    const int32_t most = halvings < 4 ? (int32_t)1 << halvings : MABD_MAX_PARTS;
+    c->search.wanted = mabd_affine_contacts_parts(s->sim, s->h, most);
+    return c->search.wanted > 1;
+}
+
 static attempt begin(solve* s, mabd_affine_scheme scheme, mabd_real time) {
     mabd_affine_sim* sim = s->sim;
     const double clock = mabd_clock();
@@ -180,27 +204,41 @@ static attempt begin(solve* s, mabd_affine_scheme scheme, mabd_real time) {
     const attempt a = find_contacts(sim, MABD_FIND_FIRST);
     s->info->converged = false;
     s->by_copy = sim->sizes.by_copy > 0 && sim->backend->settle_copies;
-    if (a.status == MABD_OK) set_goal(sim, mabd_affine_contacts_slide(sim->contacts));
+    if (a.status != MABD_OK) return a;
+    if (wants_parts(s)) {
+        return mabd_affine_outcome(MABD_ERR_DIVERGED, -1, -1, "contacts ask for substeps");
+    }
+    set_goal(sim, mabd_affine_contacts_slide(sim->contacts));
     return a;
 }
 
 // Contact points are close to the planes they were found with.
 static bool is_flat(const solve* s) {
-    return s->contacts.bending <= MABD_BENDING_MAX_TOLERANCES * s->sim->def.contact_tolerance;
+    const bool pile = mabd_affine_contacts_are_pile(s->sim->contacts);
+    const mabd_real tolerances = pile ? MABD_PILE_BENDING_TOLERANCES : MABD_BENDING_MAX_TOLERANCES;
+    return s->contacts.bending <= tolerances * mabd_affine_contacts_tolerance(s->sim);
 }
 
 static bool is_rotation_small(const solve* s) {
-    return s->motion.rotation <= s->sim->def.affine.rotation_tolerance;
+    return s->motion.rotation <= mabd_affine_contacts_rotation(s->sim);
+}
+
+// Contacts of a pile are not solved again from this reference on, settled or not.
+static bool has_spent_contacts(const solve* s) {
+    return mabd_affine_contacts_are_pile(s->sim->contacts) &&
+           s->reference + 1 >= MABD_PILE_MAX_REFERENCES;
 }
 
 static attempt next_reference(solve* s) {
     mabd_affine_sim* sim = s->sim;
-    const bool flat = is_flat(s) && is_rotation_small(s);
+    const bool pile = mabd_affine_contacts_are_pile(sim->contacts);
+    const bool spent = pile && s->reference >= MABD_PILE_MAX_REFERENCES;
+    const bool flat = spent || (is_flat(s) && is_rotation_small(s));
     const bool anew = s->reference < MABD_FIND_MAX_REFERENCES;
     const attempt a = relinearize(sim, flat, anew ? MABD_FIND_ANEW : MABD_FIND_MORE);
     if (a.status != MABD_OK) return a;
     set_goal(sim, next_motion(sim, s->contacts.bending, s->motion.rotation));
-    s->keep_forces = flat && has_many_rows(sim) && contacts_converged(sim);
+    s->keep_forces = flat && (pile || has_many_rows(sim)) && (spent || contacts_converged(sim));
     s->round = 0, s->first_axes = true;
     return a;
 }
@@ -254,7 +292,7 @@ static verdict judge_copies(solve* s, attempt* a) {
 // Judge whether the solve is good, or whether more iterations would not make it so.
 static verdict judge(solve* s, attempt* a) {
     mabd_affine_sim* sim = s->sim;
-    const mabd_real tolerance = mabd_affine_row_tolerance(sim), rotation = s->motion.rotation;
+    const mabd_real tolerance = solve_tolerance(sim), rotation = s->motion.rotation;
     const int32_t i = s->reference;
     const bool settled = is_rotation_small(s) && (i >= MABD_FIND_MAX_REFERENCES || is_flat(s));
     const bool stalls = !(rotation < MABD_MIN_CONTRACTION * s->last_rotation);
@@ -263,14 +301,15 @@ static verdict judge(solve* s, attempt* a) {
         stalls)
         return MABD_VERDICT_END;
     if (i == 0 && turns_too_far(sim, s->h, rotation)) return MABD_VERDICT_END;
-    const bool right = settled && s->axes.changed + s->contacts.changed == 0;
+    const bool stays = s->axes.changed + s->contacts.changed == 0;
+    const bool right = (settled || has_spent_contacts(s)) && stays;
     if (!right && i + 1 < sim->def.max_iterations) return MABD_VERDICT_NEXT;
     *a = mabd_affine_lost(sim->backend->check(sim, &s->joint_error));
     if (a->status != MABD_OK) return MABD_VERDICT_LEAVE;
     mabd_affine_lap(sim, MABD_AFFINE_STAGE_CHECK, s->clock);
     const bool closed = right && mabd_affine_remaining_error(sim, &s->joint_error) <= tolerance &&
                         s->axes.joint_error <= tolerance;
-    s->info->converged = closed && contacts_converged(sim);
+    s->info->converged = closed && settled && contacts_converged(sim);
     if (s->info->converged) return MABD_VERDICT_END;
     // its products are used up
     return closed && has_final_goal(sim) ? MABD_VERDICT_END : MABD_VERDICT_NEXT;

@@ -7,16 +7,18 @@
 static const struct {
     mabd_real rotation_tolerance;
     int32_t friction_updates, max_iterations;
+    mabd_real pile_tolerance;
 } presets[MABD_PRESET_COUNT] = {
-    [MABD_PRESET_FAST] = {(mabd_real)3e-2, 1, 10},
-    [MABD_PRESET_BALANCED] = {(mabd_real)1e-2, 1, 10},
-    [MABD_PRESET_EXACT] = {(mabd_real)1e-6, 50, 20},
+    [MABD_PRESET_FAST] = {(mabd_real)3e-2, 1, 10, (mabd_real)1e-4},
+    [MABD_PRESET_BALANCED] = {(mabd_real)1e-2, 1, 10, (mabd_real)1e-4},
+    [MABD_PRESET_EXACT] = {(mabd_real)1e-6, 50, 20, (mabd_real)1e-6},
 };
 
 void mabd_affine_apply_preset(mabd_sim_def* def, mabd_preset preset) {
     def->affine.rotation_tolerance = presets[preset].rotation_tolerance;
     def->affine.friction_updates = presets[preset].friction_updates;
     def->affine.orbit = true;
+    def->affine.pile_tolerance = presets[preset].pile_tolerance;
 }
 
 void mabd_affine_resolve(mabd_sim_def* def) {
@@ -35,6 +37,9 @@ mabd_status mabd_affine_check(const mabd_model* model, const mabd_sim_def* def, 
     }
     if (def->affine.friction_updates < 0) {
         return mabd_fail(error, MABD_ERR_ARG, "affine.friction_updates must be at least 0");
+    }
+    if (!(def->affine.pile_tolerance > 0)) {
+        return mabd_fail(error, MABD_ERR_ARG, "affine.pile_tolerance must be positive");
     }
     return MABD_OK;
 }

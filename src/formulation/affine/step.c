@@ -2,6 +2,9 @@
 // The time step of the affine formulation: choice of the scheme, and retries where its solve
 // (newton.c) fails.
 //
+// A step whose contacts between moving bodies would turn them far is divided before anything is
+// solved (contact/parts.c): equal parts by implicit Euler.
+//
 // A step that does not settle, is not finite or has a pivot that is not positive is retried in
 // parts of h/2, h/4, ... by implicit Euler.
 //
@@ -28,16 +31,19 @@
 #include "formulation/affine/affine_step.h"
 
 #include "formulation/affine/affine_layout.h"
+#include "formulation/affine/contact/saved.h"
 #include "formulation/affine/energy_books.h"
 #include "formulation/affine/fast_bodies.h"
 #include "formulation/affine/first_step.h"
 #include "formulation/affine/jumps.h"
+#include "formulation/affine/kept_state.h"
 #include "formulation/affine/limits.h"
 #include "formulation/affine/newton.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef mabd_affine_attempt attempt;
@@ -191,24 +197,46 @@ static bool is_worth_halving(const attempt* a) {
     return a->status == MABD_ERR_SINGULAR || a->status == MABD_ERR_DIVERGED;
 }
 
-// The step in parts of h/2, h/4, ...: a part that fails is halved, and so are all parts after it.
-// On failure the state before the step is restored.
+static void start_parts(mabd_affine_contact_search* search) {
+    search->parts = search->wanted = 1;
+    search->passes = false;
+}
+
+// Keep the larger measures of two parts of a step.
+static void keep_worst(const mabd_step_info* part, mabd_step_info* worst) {
+    if (part->gap > worst->gap) worst->worst_joint = part->worst_joint;
+    worst->gap = (mabd_real)fmax(worst->gap, part->gap);
+    worst->angle_error = (mabd_real)fmax(worst->angle_error, part->angle_error);
+    worst->penetration = (mabd_real)fmax(worst->penetration, part->penetration);
+    worst->contact_residual = (mabd_real)fmax(worst->contact_residual, part->contact_residual);
+    worst->affine.rotation = (mabd_real)fmax(worst->affine.rotation, part->affine.rotation);
+    worst->affine.tolerance_used =
+        (mabd_real)fmax(worst->affine.tolerance_used, part->affine.tolerance_used);
+}
+
+// The step in parts of h/2, h/4, ..., or as many as contacts ask for: a part that fails is halved,
+// and so are all parts after it. On failure the state before the step is restored.
 static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
                               bool* stop_changed) {
     const int32_t units = (int32_t)1 << sim->def.max_halvings;
     const mabd_real h = sim->def.h / (mabd_real)units;
-    int32_t size = units / 2, done = 0;
+    const int32_t wanted = sim->contacts ? sim->contacts->search.wanted : 1;
+    int32_t size = units / (wanted > 1 ? wanted : 2), done = 0;
     bool converged = true;
+    mabd_step_info worst = {0};
     *stop_changed = false;
-    info->retries++;
+    info->retries += wanted <= 1;
     info->substeps = 0;
+    if (sim->contacts) sim->contacts->search.parts = units / size;
     while (done < units) {
+        if (sim->contacts) sim->contacts->search.passes = wanted > 1 && done + size < units;
         attempt a = mabd_affine_newton(sim, MABD_SCHEME_EULER, time + (mabd_real)done * h,
                                        (mabd_real)size * h, info);
         if (a.status == MABD_OK) {
             converged &= info->converged;
             *stop_changed |= changed_stop(sim, &a);
             if (a.status == MABD_OK) finish(sim, true, &a);
+            keep_worst(info, &worst);
             done += size;
             info->substeps++;
         }
@@ -220,6 +248,7 @@ static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, mabd_step_in
         info->retries++;
         size /= 2;
     }
+    keep_worst(&worst, info);
     info->converged = converged;
     const attempt good = {MABD_OK, -1, -1, ""};
     return good;
@@ -247,13 +276,21 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     info->substeps = 1;
     const mabd_affine_backend_ops* on = sim->backend;
     sim->step_time = time;
+    if (mabd_affine_saved_keep(sim) != MABD_OK) {
+        return mabd_fail(error, MABD_ERR_MEMORY, "out of memory for contacts");
+    }
     on->swap_multipliers(sim);
     mabd_affine_books_begin(sim);
     const bool continues = sim->has_history && sim->def.integrator != MABD_INTEGRATOR_EULER;
     bool stop_changed;
+    if (sim->contacts) start_parts(&sim->contacts->search);
     attempt a = solve_whole(sim, time, info, &stop_changed);
     const bool halve = is_worth_halving(&a);
-    if (halve && sim->def.max_halvings > 0) {
+    const bool history = sim->has_history, divide = halve && sim->def.max_halvings > 0;
+    const bool kept = divide && sim->contacts && mabd_affine_keep_state(sim) == MABD_OK;
+    if (divide && sim->contacts && !kept) {
+        a = mabd_affine_outcome(MABD_ERR_MEMORY, 0, -1, "out of memory for a divided step of");
+    } else if (divide) {
         const mabd_status status = on->copy_state(sim, false);
         a = status == MABD_OK ? solve_in_parts(sim, time, info, &stop_changed)
                               : mabd_affine_lost(status);
@@ -265,7 +302,9 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
         mabd_affine_lap(sim, MABD_AFFINE_STAGE_FINISH, clock);
     }
     if (a.status != MABD_OK) {
-        sim->has_history = sim->has_history && (!halve || sim->def.max_halvings == 0);
+        sim->has_history = history && (sim->contacts || !divide);
+        if (kept) mabd_affine_return_state(sim);
+        mabd_affine_saved_return(sim);
         on->swap_multipliers(sim); // joint forces, and signals, are those of the last good step
         sim->step_time = time - sim->def.h;
         mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, sim->step_time, sim->def.h);

@@ -123,8 +123,10 @@ static void find_large(mabd_affine_contacts* c) {
 static void follow_rows(mabd_affine_contacts* c) {
     const int32_t* groups = c->by_component.groups.data;
     bool any = false;
-    for (int32_t i = 0; i < c->by_component.groups.count; i++)
-        any |= (c->by_component.role[groups[i]] & BY_ROWS) != 0;
+    for (int32_t i = 0; i < c->by_component.groups.count; i++) {
+        c->by_component.free[groups[i]] = (c->by_component.role[groups[i]] & BY_ROWS) != 0;
+        any |= c->by_component.free[groups[i]];
+    }
     for (int32_t i = 0; any && i < c->by_component.groups.count; i++) {
         if (!(c->by_component.role[groups[i]] & LARGE)) c->by_component.role[groups[i]] |= BY_ROWS;
     }

@@ -207,6 +207,7 @@ typedef struct mabd_affine_contact_list {
     mabd_list current;        // mabd_affine_contact of the current solve
     mabd_list before;         // mabd_affine_contact of the last reference, while more are found
     mabd_list saved;          // mabd_affine_saved_contact of the last step
+    mabd_list start;          // mabd_affine_saved_contact before the step
     mabd_list last_reference; // mabd_affine_saved_contact of the last reference
 } mabd_affine_contact_list;
 
@@ -221,6 +222,7 @@ typedef struct mabd_affine_contacts_by_body {
     int32_t* change;                // of the number of contacts with a force on the body
     uint8_t* euler;                 // MABD_EULER_
     mabd_real* euler_steps;         // STATE: steps to be taken by Euler from now on
+    mabd_real* start_euler_steps;   // the same before the step
     int32_t* place;                 // in its mabd_affine_body_set, -1 = none
 } mabd_affine_contacts_by_body;
 
@@ -230,6 +232,7 @@ typedef struct mabd_affine_contacts_by_component {
     int32_t count;                  // of components
     uint8_t* role;                  // bits of affine/contact/classify.c
     bool* met;                      // has contacts in this solve
+    bool* free;                     // its group has contacts that are rows by themselves
     int32_t* group;                 // the lowest component of its group
     mabd_affine_contact_line* line; // of the line search, by group
     mabd_list groups;               // int32_t: the lowest components of the groups
@@ -246,6 +249,9 @@ typedef struct mabd_affine_contact_search {
     mabd_real force_tolerance; // of forces of eliminated contacts, relative
     int32_t friction_updates;  // of bounds in a solve, at most
     bool first;                // the reference is the first one of the solve
+    int32_t parts;             // of the current step, 1 = not divided
+    bool passes;               // another part of a step that contacts divided follows this one
+    int32_t wanted;            // parts that contacts ask for, after a solve that they refused
 } mabd_affine_contact_search;
 
 /// Contacts that are rows.
@@ -280,7 +286,8 @@ typedef struct mabd_affine_contacts {
     mabd_affine_support_contacts support;
     mabd_affine_contact_work work;
     mabd_affine_contact_totals totals;
-    void* memory; // the arena behind the arrays of fixed size
+    mabd_list kept; // mabd_vec12: the state before a step that is divided (kept_state.c)
+    void* memory;   // the arena behind the arrays of fixed size
     size_t memory_size;
 } mabd_affine_contacts;
 

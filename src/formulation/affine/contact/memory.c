@@ -17,6 +17,7 @@
     X(list.current, mabd_affine_contact)                                                           \
     X(list.before, mabd_affine_contact)                                                            \
     X(list.saved, mabd_affine_saved_contact)                                                       \
+    X(list.start, mabd_affine_saved_contact)                                                       \
     X(list.last_reference, mabd_affine_saved_contact)                                              \
     X(by_body.next, int32_t)                                                                       \
     X(by_body.touched, int32_t)                                                                    \
@@ -35,6 +36,7 @@
     X(support.contacts, int32_t)                                                                   \
     X(work.bodies, mabd_vec12)                                                                     \
     X(work.reals, mabd_real)                                                                       \
+    X(kept, mabd_vec12)                                                                            \
     X(work.duals, mabd_real)                                                                       \
     FOR_SET(X, rows.bodies)                                                                        \
     FOR_SET(X, support.loads)                                                                      \
@@ -49,12 +51,15 @@ static void lay_out(mabd_affine_contacts* c, const mabd_model* m, mabd_arena* ar
     c->by_body.change = mabd_arena_take(arena, bodies, sizeof *c->by_body.change);
     c->by_body.euler = mabd_arena_take(arena, bodies, sizeof *c->by_body.euler);
     c->by_body.euler_steps = mabd_arena_take(arena, bodies, sizeof *c->by_body.euler_steps);
+    c->by_body.start_euler_steps =
+        mabd_arena_take(arena, bodies, sizeof *c->by_body.start_euler_steps);
     c->by_body.place = mabd_arena_take(arena, bodies, sizeof *c->by_body.place);
     const size_t components = (size_t)m->plan->component_count;
     c->by_component.role = mabd_arena_take(arena, components, sizeof *c->by_component.role);
     c->by_component.group = mabd_arena_take(arena, components, sizeof *c->by_component.group);
     c->by_component.line = mabd_arena_take(arena, components, sizeof *c->by_component.line);
     c->by_component.met = mabd_arena_take(arena, components, sizeof *c->by_component.met);
+    c->by_component.free = mabd_arena_take(arena, components, sizeof *c->by_component.free);
     c->by_component.small = mabd_arena_take(arena, components, sizeof *c->by_component.small);
     c->by_component.side = mabd_arena_take(arena, components, sizeof *c->by_component.side);
 }

@@ -147,3 +147,30 @@ void mabd_affine_contacts_save(mabd_affine_sim* sim) {
     add_changed_contacts(sim->model->plan, sim->contacts);
     mabd_affine_saved_write(sim->contacts, sim->step.lead, &sim->contacts->list.saved);
 }
+
+// ---- a step that fails -------------------------------------------------------------------------
+
+mabd_status mabd_affine_saved_keep(mabd_affine_sim* sim) {
+    mabd_affine_contacts* c = sim->contacts;
+    if (!c) return MABD_OK;
+    c->list.start.count = 0;
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->list.start, sizeof(mabd_affine_saved_contact),
+                               c->list.saved.count));
+    c->list.start.count = c->list.saved.count;
+    if (c->list.saved.count > 0) {
+        memcpy(c->list.start.data, c->list.saved.data,
+               (size_t)c->list.saved.count * sizeof(mabd_affine_saved_contact));
+    }
+    memcpy(c->by_body.start_euler_steps, c->by_body.euler_steps,
+           sim->sizes.bodies * sizeof *c->by_body.euler_steps);
+    return MABD_OK;
+}
+
+void mabd_affine_saved_return(mabd_affine_sim* sim) {
+    mabd_affine_contacts* c = sim->contacts;
+    if (!c) return;
+    const mabd_list list = c->list.saved;
+    c->list.saved = c->list.start, c->list.start = list;
+    memcpy(c->by_body.euler_steps, c->by_body.start_euler_steps,
+           sim->sizes.bodies * sizeof *c->by_body.euler_steps);
+}

@@ -15,3 +15,8 @@ void mabd_affine_saved_write(const mabd_affine_contacts* contacts, mabd_real lea
 /// Save the contacts for the next step, and which bodies take it by Euler. After the last solve of
 /// a step, before finish.
 void mabd_affine_contacts_save(mabd_affine_sim* sim);
+
+/// Keep the saved contacts and the bodies that take steps by Euler, before a step. MABD_ERR_MEMORY.
+mabd_status mabd_affine_saved_keep(mabd_affine_sim* sim);
+/// Return to what was kept, once, after a step that failed.
+void mabd_affine_saved_return(mabd_affine_sim* sim);
