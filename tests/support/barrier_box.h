@@ -237,7 +237,7 @@ static void barrier_box_step(barrier_box* s) {
         c->c = s->friction, c->sides = s->sides;
         const double v[6] = {s->v.x, s->v.y, s->v.z, s->w.x, s->w.y, s->w.z};
         const double excess = -gap / s->h - barrier_dot(s->N0[k], v);
-        c->weight = (g + fmax(excess, 1e-3) / s->h) / own, c->mobility = s->h * own;
+        c->lift = 1, c->weight = (g + fmax(excess, 1e-3) / s->h) / own, c->mobility = s->h * own;
         c->gamma = fmax(s->matched ? c->gamma : 0, c->weight * 1e-3 / fmax(gap, 1e-3));
         c->gap = gap, c->s = fmax(gap, 1e-3);
         mabd_barrier_center(c, s->matched ? fmax(c->psi, 1e-2) : 1);

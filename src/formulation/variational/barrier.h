@@ -50,15 +50,16 @@ typedef struct mabd_barrier_target {
 
 /// A contact or a stop.
 typedef struct mabd_barrier_contact {
-    mabd_real mobility;                     // speed that a force of 1 N gives in a step [m/(s N)]
-    mabd_real weight;                       // products are compared with it: a force [N]
-    mabd_real c;                            // coefficient of friction, 0 = none
-    mabd_real gap;                          // distance before the step [m]: for cold restarts
-    mabd_real gamma, s;                     // pressure [N] and gap [m]
-    mabd_real psi;                          // [m/s]
-    int32_t sides;                          // of the pyramid, 0 = circle
-    mabd_real phi;                          // distance at the iterate [m]
-    mabd_real slip[2];                      // B V at the iterate [m/s]
+    mabd_real mobility; // speed that a force of 1 N gives in a step [m/(s N)]
+    mabd_real weight;   // products are compared with it: a force [N]
+    mabd_real lift;     // part of the pressure target that is aimed at, 1 but where a body starts
+    mabd_real c;        // coefficient of friction, 0 = none
+    mabd_real gap;      // distance before the step [m]: for cold restarts
+    mabd_real gamma, s; // pressure [N] and gap [m]
+    mabd_real psi;      // [m/s]
+    int32_t sides;      // of the pyramid, 0 = circle
+    mabd_real phi;      // distance at the iterate [m]
+    mabd_real slip[2];  // B V at the iterate [m/s]
     mabd_real beta[MABD_BARRIER_MAX_SIDES]; // friction on b (2) or b_k (sides) [N]
     mabd_real eta[MABD_BARRIER_MAX_SIDES];  // slip (2) or e_k (sides) [m/s]
     // increments of the last solve

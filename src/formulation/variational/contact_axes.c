@@ -153,6 +153,7 @@ static void start_stop(const mabd_variational_solve* s, mabd_variational_touch* 
     const mabd_real excess = -t->start / s->h - rate_of(s, t->a, t->b, &t->row[0]);
     p->mobility = s->h * own;
     p->weight = mabd_variational_weight(s, own, excess) * stop_part(&sim->def);
+    p->lift = 1;
     p->gamma = c->next_bound[t->bound].force;
 }
 

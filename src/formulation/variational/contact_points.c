@@ -31,6 +31,11 @@
 #define START_OVERLAP ((mabd_real)1e-5)
 /// Speed at which overlapping bodies part [m/s].
 #define PUSH_SPEED ((mabd_real)0.05)
+/// Speed at which a body that starts in touch is lifted to its height at rest [m/s]: with a
+/// coefficient of 1 the slip errs by as much.
+#define LIFT_SPEED ((mabd_real)1e-5)
+/// Least part of the tolerance that a substep lifts it by.
+#define LIFT_LEAST ((mabd_real)0.01)
 /// Speed whose loss in a substep is weight enough to compare products with where nothing falls
 /// [m/s].
 #define WEIGHT_SPEED ((mabd_real)1e-3)
@@ -288,6 +293,23 @@ static mabd_real rebound_of(const mabd_variational_touch* t, mabd_real fall, mab
     return rate > 0 ? rate : 0;
 }
 
+// Part of the target of a contact whose height at rest, target over pressure, is above the distance
+// d at the start: the height that LIFT_SPEED reaches in the substep. At once it would be a blow: a
+// block on an incline that starts in touch was lifted by 1 um in its first step, stuck for the
+// impulse of it, and slid without that part of its friction while it came to rest. Bodies that
+// meet faster than that blow get the whole target, which is easier to reach.
+static mabd_real lift_of(const mabd_variational_solve* s, const mabd_variational_touch* t,
+                         const mabd_barrier_contact* p, mabd_real fall) {
+    const mabd_real tolerance = s->sim->def.contact_tolerance;
+    const mabd_real pressure = p->gamma > p->weight ? p->gamma : p->weight;
+    const mabd_real d = t->start - t->allowed;
+    mabd_real rise = LIFT_SPEED * s->h;
+    if (t->approach > 2 * fall + tolerance / s->h) return 1;
+    if (rise < LIFT_LEAST * tolerance) rise = LIFT_LEAST * tolerance;
+    const mabd_real part = ((d > 0 ? d : 0) + rise) * pressure / (tolerance * p->weight);
+    return part < 1 ? part : 1;
+}
+
 static void start_point(const mabd_variational_solve* s, mabd_variational_touch* t,
                         mabd_barrier_contact* p) {
     const mabd_variational_sim* sim = s->sim;
@@ -313,6 +335,7 @@ static void start_point(const mabd_variational_solve* s, mabd_variational_touch*
         compliance_of(sim, t->a, t->row[0].a) + compliance_of(sim, t->b, t->row[0].b);
     p->mobility = s->h * own;
     p->weight = mabd_variational_weight(s, own, closes - (t->start - t->allowed) / s->h);
+    p->lift = lift_of(s, t, p, fall);
 }
 
 mabd_real mabd_variational_weight(const mabd_variational_solve* s, mabd_real compliance,

@@ -50,7 +50,8 @@ static mabd_barrier_target contact_target(const mabd_interior_problem* p,
                                           bool scaled) {
     const mabd_real speed = MABD_INTERIOR_SOFTNESS * c->gamma * c->mobility;
     const mabd_real force = c->c * c->gamma;
-    mabd_barrier_target t = {mu.pressure * c->weight, mu.friction * c->weight, second, scaled};
+    mabd_barrier_target t = {mu.pressure * c->weight * c->lift, mu.friction * c->weight, second,
+                             scaled};
     if (mu.pressure > 0) t.pressure = larger(t.pressure, p->h * speed * c->gamma);
     if (!(mu.friction > 0)) return t;
     t.friction = larger(t.friction, c->c * speed * force);
@@ -70,7 +71,7 @@ static mabd_barrier_target box_target(const mabd_barrier_box* b, means mu, bool 
 // product that is where it ends would keep those of all others from their ends.
 static mabd_real pressure_weight(const mabd_interior_problem* p, const mabd_barrier_contact* c,
                                  means end) {
-    if (c->c > 0) return c->weight;
+    if (c->c > 0) return c->weight * c->lift;
     return contact_target(p, c, end, false, false).pressure / end.pressure;
 }
 

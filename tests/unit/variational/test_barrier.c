@@ -18,7 +18,7 @@ static double positive(uint64_t* state) {
 static mabd_barrier_contact draw_contact(uint64_t* state, double c, int sides) {
     mabd_barrier_contact p;
     memset(&p, 0, sizeof p);
-    p.weight = positive(state), p.c = c, p.sides = sides;
+    p.weight = positive(state), p.c = c, p.sides = sides, p.lift = 1;
     p.gamma = positive(state), p.s = positive(state), p.psi = positive(state);
     p.phi = uniform(state, -1, 1);
     for (int i = 0; i < 2; i++) p.slip[i] = uniform(state, -3, 3);
