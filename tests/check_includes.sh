@@ -69,7 +69,7 @@ BEGIN {
     room("record",      9, 1,  "files are written through the public API, so that it is always enough")
     room("render",      9, 1,  "pictures need geometry only")
     room("cli",        11,   "", "the command is a user of the public API")
-    room("cli/bench",  11.5, "", "measures through the public API, but for kernels of contact")
+    room("cli/bench",  11.5, "", "measures through the public API, but for kernels of contact and dual")
     room("cli/compare", 11.6, "", "formulations on one scene; draws with the plots of cli/bench")
     room("cli/gradient", 11.5, "", "derivatives of a run, through the public API")
     room("cli main",   11.9, "", "the table of commands")
@@ -89,7 +89,7 @@ BEGIN {
     only("cuda/affine", "base math topology joint dual model cuda/exec cuda/runtime cuda/dual cuda/affine " \
          "formulation affine_types affine/element")
     only("cli", "base math cli")
-    only("cli/bench", "base math contact cli cli/bench bench/peers")
+    only("cli/bench", "base math contact dual cli cli/bench bench/peers")
     only("cli/compare", "base math cli cli/bench cli/compare")
     only("cli/gradient", "base math cli cli/gradient")
     only("cli main", "cli cli/bench cli/compare cli/gradient")

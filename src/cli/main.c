@@ -23,6 +23,7 @@ static const help_command COMMANDS[] = {
     {"bench", command_bench, "measure speed"},
     {"bench plot", command_bench_plot, "draw tables of results"},
     {"bench broad", command_bench_broad, "measure the broad phase of contacts"},
+    {"bench dual", command_bench_dual, "measure the solver of systems that are not symmetric"},
     {"bench peers", command_bench_peers, "run other engines on the same scenes"},
     {"bench work-precision", command_bench_work, "measure error against processor time"},
 };

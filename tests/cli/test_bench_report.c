@@ -290,6 +290,10 @@ Test(bench_report, bad_values_are_refused_with_one_message) {
         {"bench broad --threads 2", "unknown option '--threads'"},
         {"bench broad --repeat 0", "--repeat: expected an integer > 0"},
         {"bench broad file", "unexpected argument 'file'"},
+        {"bench dual --graph star", "--graph: 'star' is none of ladder, net, crystal"},
+        {"bench dual --repeat 0", "--repeat: expected an integer > 0"},
+        {"bench chain --processor --threads 1,2 --csv no.csv", "--processor goes with --threads 1"},
+        {"bench chain --substeps 2 --csv no.csv", "--substeps goes with --formulation variational"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         command_result r = mabd_call(cases[i].line);

@@ -12,9 +12,9 @@
 
 TestSuite(cli_help, .init = sandbox_enter, .fini = sandbox_leave, .timeout = 120);
 
-static const char* const COMMANDS[] = {"run",         "batch", "info",       "compare",
-                                       "render",      "bench", "bench plot", "bench broad",
-                                       "bench peers", NULL};
+static const char* const COMMANDS[] = {"run",        "batch",       "info",       "compare",
+                                       "render",     "bench",       "bench plot", "bench broad",
+                                       "bench dual", "bench peers", NULL};
 
 // The output of a command, to be freed.
 static char* output_of(const char* line) {

@@ -36,7 +36,9 @@ static const char NOTES[] =
     "Topics: chain, tree (full binary), net (square) and robots (arms of 7 links, each by\n"
     "itself), in several sizes, released and timed; scene FILE...: scene files, at their own h\n"
     "unless --h is given. `mabd bench plot` draws the tables, `mabd bench broad` times the broad\n"
-    "phase of contacts by itself, `mabd bench peers` runs other engines on the same scenes.\n\n"
+    "phase of contacts, `mabd bench dual` a direct solver, `mabd bench peers` runs other engines "
+    "on\n"
+    "the same scenes.\n\n"
     "Every scene is built, warmed up for 5 steps and timed from there; the fastest of the repeats\n"
     "counts. The bound is the time to read q, v and one older q, v of a link (48 numbers) and to\n"
     "write the new q, v (24 numbers) at the bandwidth of the STREAM triad on as many threads; the\n"
@@ -87,6 +89,9 @@ static bool parse(int argc, char** argv, bench_options* o, lists* texts, int* co
         option_text("backend", "NAME,...", &texts->backends,
                     "where it runs: cpu, cuda, executor (default cpu); ratios are to the first"),
         option_flag("tree", &o->tree, "print the timer tree of every size"),
+        option_flag(
+            "processor", &o->processor,
+            "measure steps by processor time, for machines that others share (--threads 1)"),
         option_text("json", "FILE|-", &o->json, "write the results as JSON; - = standard output"),
         option_text("csv", "FILE|-", &o->csv, "write the results as a table"),
     };
@@ -189,8 +194,8 @@ static int check_outputs(const bench_options* o) {
 static int check(bench_options* o, const lists* texts) {
     const int topic = place_of(o->topic_name, strlen(o->topic_name), TOPICS);
     if (topic < 0) {
-        return say_usage("unknown topic: expected chain, tree, net, robots, scene, plot, broad or "
-                         "peers");
+        return say_usage("unknown topic: expected chain, tree, net, robots, scene, plot, broad, "
+                         "dual or peers");
     }
     o->topic = (bench_topic)topic;
     if (o->joint < 0)
@@ -204,6 +209,9 @@ static int check(bench_options* o, const lists* texts) {
     }
     const int threads = check_threads(o, texts->threads);
     if (threads != CLI_OK) return threads;
+    if (o->processor && (o->thread_count != 1 || o->threads[0] != 1)) {
+        return say_usage("--processor goes with --threads 1");
+    }
     const int backends = check_backends(o, texts->backends);
     return backends != CLI_OK ? backends : check_outputs(o);
 }

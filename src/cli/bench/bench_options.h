@@ -21,7 +21,7 @@ typedef struct bench_options {
     int64_t steps, repeats;                                           // steps 0 = by size
     int64_t substeps;                                                 // 0 = not given
     int joint, pinned, preset, integrator, dual, formulation, newton; // values of enums
-    bool h_given, tree;
+    bool h_given, tree, processor;
     double h; // [s]
     option_texts files, settings;
     double young; // of scene files [Pa], 0 = not given

@@ -14,9 +14,8 @@ static const struct {
     const char* topic;
     int (*run)(int argc, char** argv);
 } COMMANDS[] = {
-    {"plot", command_bench_plot},
-    {"broad", command_bench_broad},
-    {"peers", command_bench_peers},
+    {"plot", command_bench_plot},           {"broad", command_bench_broad},
+    {"dual", command_bench_dual},           {"peers", command_bench_peers},
     {"work-precision", command_bench_work},
 };
 

@@ -10,6 +10,8 @@ int command_bench_steps(int argc, char** argv);
 int command_bench_plot(int argc, char** argv);
 /// `mabd bench broad`: times the broad phase of contacts.
 int command_bench_broad(int argc, char** argv);
+/// `mabd bench dual`: times the block LU beside LAPACK.
+int command_bench_dual(int argc, char** argv);
 /// `mabd bench peers`: runs other engines on the same scenes.
 int command_bench_peers(int argc, char** argv);
 /// `mabd bench work-precision`: measures error against processor time.

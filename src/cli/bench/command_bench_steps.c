@@ -32,7 +32,8 @@ static bench_timing timing_of(const bench_options* o, const mabd_model* model, d
     bench_timing timing = {.sim = mabd_default_sim_def(),
                            .warm_up = WARM_UP_STEPS,
                            .steps = o->steps > 0 ? o->steps : steps,
-                           .repeats = (int32_t)o->repeats};
+                           .repeats = (int32_t)o->repeats,
+                           .processor = o->processor};
     mabd_sim_def_apply_preset(&timing.sim, (mabd_preset)o->preset);
     timing.sim.integrator = (mabd_integrator)o->integrator;
     timing.sim.dual = (mabd_dual)o->dual;

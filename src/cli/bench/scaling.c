@@ -70,6 +70,10 @@ mabd_status bench_scaling_build(const bench_scaling_def* def, mabd_model** model
     return status;
 }
 
+static double seconds_now(const bench_timing* timing) {
+    return timing->processor ? system_processor_seconds() : system_seconds();
+}
+
 // Start again, warm up, time the steps; keep the numbers if this was the fastest time.
 static mabd_status time_once(const bench_timing* timing, mabd_sim* sim,
                              bench_scaling_result* result, mabd_error* error) {
@@ -83,9 +87,9 @@ static mabd_status time_once(const bench_timing* timing, mabd_sim* sim,
     for (int64_t i = 0; i < timing->warm_up; i++) MABD_TRY(mabd_sim_step(sim, &info, error));
     mabd_sim_get_times(sim, before);
     for (int64_t i = 0; i < timing->steps; i++) {
-        double start = system_seconds();
+        const double start = seconds_now(timing);
         MABD_TRY(mabd_sim_step(sim, &info, error));
-        seconds += system_seconds() - start;
+        seconds += seconds_now(timing) - start;
         iterations += info.iterations;
         dual_iterations += info.dual_iterations;
         contacts += info.contacts;

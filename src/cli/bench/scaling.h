@@ -32,6 +32,7 @@ typedef struct bench_timing {
     int64_t warm_up; // steps before the timed ones
     int64_t steps;   // timed, >= 1
     int32_t repeats; // the fastest one counts, >= 1
+    bool processor;  // time of the processor instead of the clock on the wall
 } bench_timing;
 
 /// Result of a measurement. All times are those of the fastest repeat.
