@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dual/cone_ip.h"
 
+#include "dual/dense_upper.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +20,7 @@ typedef struct ip_work {
     mabd_real *w, *beta;                   // scaling: (n), (count)
     mabd_real* s;                          // T x (n)
     mabd_real* scale;                      // l = scale x (n); 0 = no force
-    mabd_real* L;                          // (n x n)
+    mabd_real* U;                          // (n x n)
 } ip_work;
 
 size_t mabd_cone_ip_work(int32_t count) {
@@ -90,12 +92,12 @@ static mabd_real reach(const mabd_real* u, const mabd_real* d) {
 
 // ---- the linear system -------------------------------------------------------------------------
 
-// L L' = Q + T^2 (lower). False if it is not positive.
+// U'U = Q + T^2. False if it is not positive.
 static bool factor(ip_work* p) {
     const size_t n = p->n;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k <= i; k++) {
-            p->L[i * n + k] = p->A[i * n + k] * p->scale[i] * p->scale[k];
+            p->U[k * n + i] = p->A[i * n + k] * p->scale[i] * p->scale[k];
         }
     }
     for (int32_t c = 0; c < p->count; c++) {
@@ -103,58 +105,28 @@ static bool factor(ip_work* p) {
         for (int i = 0; i < 3; i++) {
             for (int j = 0; j <= i; j++) { // T^2 = beta^2 (2 w w' - J)
                 const mabd_real J = i != j ? 0 : i == 0 ? 1 : -1;
-                p->L[(3 * (size_t)c + i) * n + 3 * (size_t)c + j] += k * (2 * w[i] * w[j] - J);
+                p->U[(3 * (size_t)c + j) * n + 3 * (size_t)c + i] += k * (2 * w[i] * w[j] - J);
             }
         }
     }
-    for (size_t i = 0; i < n; i++) {
-        mabd_real* row = p->L + i * n;
-        for (size_t k = 0; k <= i; k++) {
-            const mabd_real* other = p->L + k * n;
-            mabd_real sum[4] = {0, 0, 0, 0};
-            size_t j = 0;
-            for (; j + 4 <= k; j += 4) {
-                for (int m = 0; m < 4; m++) sum[m] += row[j + m] * other[j + m];
-            }
-            mabd_real rest = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-            for (; j < k; j++) rest += row[j] * other[j];
-            rest = row[k] - rest;
-            if (i > k) {
-                row[k] = rest / other[k];
-            } else if (!(rest > 0)) {
-                return false;
-            } else {
-                row[k] = (mabd_real)sqrt(rest);
-            }
-        }
-    }
-    return true;
-}
-
-static void solve(const ip_work* p, mabd_real* x) {
-    const size_t n = p->n;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < i; k++) x[i] -= p->L[i * n + k] * x[k];
-        x[i] /= p->L[i * n + i];
-    }
-    for (size_t i = n; i-- > 0;) {
-        x[i] /= p->L[i * n + i];
-        for (size_t k = 0; k < i; k++) x[k] -= p->L[i * n + k] * x[i];
-    }
+    return mabd_dense_upper_factor_of(mabd_isa_count() - 1)(n, p->U);
 }
 
 // ---- the iteration -----------------------------------------------------------------------------
 
-// rest = Q x + c - y
+// rest = Q x + c - y, by rows of the lower triangle.
 static void set_rest(ip_work* p) {
     const size_t n = p->n;
     for (size_t i = 0; i < n; i++) {
-        mabd_real sum = p->b[i];
-        for (size_t k = 0; k < n; k++) {
-            sum += (k <= i ? p->A[i * n + k] : p->A[k * n + i]) * p->scale[k] * p->x[k];
+        const mabd_real *row = p->A + i * n, own = p->scale[i] * p->x[i];
+        mabd_real sum = p->b[i] + row[i] * own;
+        for (size_t k = 0; k < i; k++) {
+            sum += row[k] * p->scale[k] * p->x[k];
+            p->rest[k] += row[k] * own;
         }
-        p->rest[i] = p->scale[i] * sum - p->y[i];
+        p->rest[i] = sum;
     }
+    for (size_t i = 0; i < n; i++) p->rest[i] = p->scale[i] * p->rest[i] - p->y[i];
 }
 
 // The step for the right-hand sides r of s o s: dx, dy.
@@ -165,7 +137,7 @@ static void find_step(ip_work* p) {
         scale_by(p, i, false, v, p->dy + 3 * i);
         for (int j = 0; j < 3; j++) p->dx[3 * i + j] = p->dy[3 * i + j] - p->rest[3 * i + j];
     }
-    solve(p, p->dx);
+    mabd_dense_upper_solve(p->n, p->U, p->dx);
     for (int32_t i = 0; i < p->count; i++) {
         mabd_real v[3];
         scale_by(p, i, false, p->dx + 3 * i, v);
@@ -210,7 +182,7 @@ static void lay_out(ip_work* p, mabd_real* work) {
                              &p->r, &p->w, &p->s,  &p->scale};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++, work += p->n)
         *vectors[i] = work;
-    p->beta = work, p->L = work + p->count;
+    p->beta = work, p->U = work + p->count;
 }
 
 static void start(ip_work* p) {

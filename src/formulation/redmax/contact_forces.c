@@ -17,7 +17,8 @@
 // block of W, which is above its largest eigenvalue, and P the projection onto the cone.
 //
 // One-qp is solved by an interior-point method first (dual/cone_ip.h), Coulomb's law by it where
-// conjugate gradients have not converged: W of a chain on a pulley is nearly singular.
+// conjugate gradients have not converged: W of a chain on a pulley is nearly singular. The other
+// problems of that step begin with it.
 
 #include "dual/cone_gs.h"
 #include "dual/cone_ip.h"
@@ -102,10 +103,16 @@ static mabd_status take_reals(contact_problem* p) {
 
 // Block (i, k) of W, null if there is none.
 static mabd_real* block_of(const contact_problem* p, int32_t i, int32_t k) {
-    for (int32_t at = p->W.start[i]; at < p->W.end[i]; at++) {
-        if (p->W.column[at] == k) return p->block + 9 * (size_t)at;
+    int32_t from = p->W.start[i], to = p->W.end[i];
+    while (from < to) {
+        const int32_t middle = from + (to - from) / 2;
+        if (p->W.column[middle] < k) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
     }
-    return NULL;
+    return from < p->W.end[i] && p->W.column[from] == k ? p->block + 9 * (size_t)from : NULL;
 }
 
 // Add the response of a part to row r of contact k, at all its contacts.
@@ -357,13 +364,15 @@ mabd_status mabd_redmax_contact_forces(mabd_redmax_contacts* c,
     const bool coulomb = problem == MABD_CONTACT_PROBLEM_STAGGERED;
     mabd_cone_report report = {0};
     report.residual = (mabd_real)INFINITY;
-    if (!coulomb && p.count <= DIRECT_MAX) MABD_TRY(solve_direct(&p, coulomb, goal, &report));
+    const bool direct = (!coulomb || c->direct) && p.count <= DIRECT_MAX;
+    if (direct) MABD_TRY(solve_direct(&p, coulomb, goal, &report));
     if (!(report.residual <= tolerance)) {
         memset(p.force, 0, 3 * (size_t)p.count * sizeof *p.force);
         report = coulomb ? solve_staggered(&p, goal) : solve_one_qp(&p, goal);
     }
-    if (coulomb && !(report.residual <= tolerance) && p.count <= DIRECT_MAX) {
+    if (coulomb && !direct && !(report.residual <= tolerance) && p.count <= DIRECT_MAX) {
         MABD_TRY(solve_direct(&p, coulomb, goal, &report));
+        c->direct = true;
     }
     info->contact_iterations += report.products;
     info->contact_residual = report.residual;

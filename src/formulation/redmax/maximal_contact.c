@@ -127,6 +127,7 @@ mabd_status mabd_maximal_meet(mabd_maximal_sim* sim, mabd_step_info* info) {
     const double clock = mabd_clock();
     write_poses(sim, &sim->now, sim->time, c->from, c->velocity);
     write_poses(sim, &sim->next, sim->time + sim->def.h, c->to, NULL);
+    c->direct = false;
     MABD_TRY(mabd_redmax_find_points(c, &host));
     MABD_TRY(mabd_redmax_contact_forces(c, &host, sim->def.redmax.contacts,
                                         sim->def.contact_tolerance, info));

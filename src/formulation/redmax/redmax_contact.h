@@ -45,6 +45,7 @@ typedef struct mabd_redmax_contacts {
     bool* weighed;            // (bodies) in the books of a step
     mabd_real opening;        // added to the distance up to which points are found [m]
     mabd_real hold;           // part of their curvature that contacts are held by (contact_push.c)
+    bool direct;              // conjugate gradients have not converged in this step
     bool moves;               // axes still change the branches of their laws in a round
     mabd_real kinetic;        // larger of the energies at both ends without contacts [J]
     void* memory;

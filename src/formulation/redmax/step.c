@@ -706,6 +706,7 @@ mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, m
     info->converged = true, info->worst_joint = -1;
     const bool implicit = is_implicit(sim->def.integrator);
     sim->divides = implicit && sim->def.max_halvings > 0;
+    if (sim->contacts) sim->contacts->direct = false;
     mabd_status status = take_step(sim, time, info, &bad);
     const bool failed = status == MABD_ERR_DIVERGED || status == MABD_ERR_SINGULAR;
     if (failed && sim->contacts && implicit) {
