@@ -8,8 +8,9 @@
 // stops, limited drives, friction or prescribed motion is *ruled*, because the laws in force differ
 // from solve to solve (axes.c). The residual, factor and solves are those of lean_text.h,
 // compiled for each instruction set (base/isa.h). All other parts, and lean ones under forces from
-// outside, take motion.c and factor.c. Those without balls and three slides are *plain*: backward
-// steps take these sweeps for them alone. The factor goes the way of the last residual.
+// outside, take motion.c and factor.c. Those without balls, three slides and rules are *plain*.
+// Backward steps take these sweeps too, but where losses ask for wrenches of joints or parameters
+// are those of axes of balls. The factor goes the way of the last residual.
 //
 // The links of a part are in depth-first order, so that a subtree is a range of links. Large parts
 // are divided into tasks, subtrees of bounded size, and what is between them and the ground:

@@ -90,7 +90,8 @@ static void pull_down(const plain_tree* t, const mabd_real* z, int32_t from, int
         } else {
             memset(bar, 0, 6 * sizeof *bar);
         }
-        if (link->axis >= 0) bar[link->axis] += z[link->freedom] * link->sign;
+        if (link->count == 1) bar[link->axis] += z[link->freedom] * link->sign;
+        if (link->count == 3) plain_add_triple(t, link, z + link->freedom, bar);
         if (!link->body) continue;
         pull_inertia(plain_constant(&t->inertia, i), t->V + 6 * (size_t)i, bar, up);
     }
@@ -101,23 +102,56 @@ static void pull_push(const plain_tree* t, int32_t i) {
                         t->up + MABD_VARIATION * (size_t)t->links[i].parent);
 }
 
-// Bars of the rate and acceleration of the freedom of a link: Bv'x + d z, Ba'x + I z.
-static void pull_freedom(const plain_tree* t, int32_t i, const mabd_real* z, mabd_real* v,
-                         mabd_real* a) {
-    const mabd_lean_link* link = &t->links[i];
-    const int32_t k = link->freedom;
-    const mabd_real *law = plain_constant(&t->law, k), *up = t->up + MABD_VARIATION * (size_t)i;
-    mabd_real dV[6] = {0}, sum = link->sign * up[link->axis] + law[1] * z[k];
-    plain_add_unit_cross(t->XV + 6 * (size_t)i, link->axis, link->sign, dV);
+// Bars of the rate and acceleration of freedom k of a link along an axis: Bv'x + d z, Ba'x + I z.
+static void pull_freedom(const plain_tree* t, int32_t i, int axis, int32_t k, const mabd_real* z,
+                         mabd_real* v, mabd_real* a) {
+    const mabd_real sign = t->links[i].sign, *law = plain_constant(&t->law, k);
+    const mabd_real* up = t->up + MABD_VARIATION * (size_t)i;
+    mabd_real dV[6] = {0}, sum = sign * up[axis] + law[1] * z[k];
+    plain_add_unit_cross(t->XV + 6 * (size_t)i, axis, sign, dV);
     for (int j = 0; j < 6; j++) sum += dV[j] * up[6 + j];
     v[k] = sum;
-    a[k] = link->sign * up[6 + link->axis] + law[2] * z[k];
+    a[k] = sign * up[6 + axis] + law[2] * z[k];
+}
+
+// Those of a ball: Bv = (J ; ad(XV) J + J' + dJ(.) v), Ba = (0 ; J), and its dampers D and armature
+// I give J'(D w + I alpha) to r.
+static void pull_ball(const plain_tree* t, int32_t i, const mabd_real* z, mabd_real* v,
+                      mabd_real* a) {
+    const mabd_lean_link* link = &t->links[i];
+    const int32_t first = link->freedom;
+    const plain_ball* x = plain_ball_of(t, link);
+    const mabd_real *up = t->up + MABD_VARIATION * (size_t)i, *XV = t->XV + 6 * (size_t)i;
+    plain_slopes d;
+    mabd_real w[3];
+    plain_slope_ball(x, t->q + first, t->v + first, t->a + first, &d);
+    plain_turn(x->J, z + first, w);
+    for (int k = 0; k < 3; k++) {
+        const mabd_real *J = x->J + 3 * k, *rate = d.rate + 3 * k;
+        mabd_real turn[3], push[3], by_v = 0, by_a = 0;
+        plain_cross(XV, J, turn);
+        plain_cross(XV + 3, J, push);
+        for (int j = 0; j < 3; j++) {
+            const mabd_real* law = plain_constant(&t->law, first + j);
+            by_v += J[j] * up[j] + (turn[j] + rate[j]) * up[6 + j] + push[j] * up[9 + j];
+            by_v += w[j] * (law[1] * J[j] + law[2] * rate[j]);
+            by_a += J[j] * (up[6 + j] + law[2] * w[j]);
+        }
+        v[first + k] = by_v, a[first + k] = by_a;
+    }
 }
 
 static void pull_up(const plain_tree* t, const mabd_real* z, mabd_real* v, mabd_real* a,
                     int32_t from, int32_t to) {
     for (int32_t i = to - 1; i >= from; i--) {
-        if (t->links[i].axis >= 0) pull_freedom(t, i, z, v, a);
+        const mabd_lean_link* link = &t->links[i];
+        if (link->ball >= 0) {
+            pull_ball(t, i, z, v, a);
+        } else {
+            for (int j = 0; j < link->count; j++) {
+                pull_freedom(t, i, link->axis + j, link->freedom + j, z, v, a);
+            }
+        }
         if (t->links[i].parent >= from) pull_push(t, i);
     }
 }

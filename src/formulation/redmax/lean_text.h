@@ -368,7 +368,7 @@ MABD_FN void LEAN(react)(const LEAN(tree) * t, const LEAN_REAL* dq, LEAN_REAL* y
     }
 }
 
-// The transposed solve is for parts whose links have one freedom or none.
+// ---- transposed solve --------------------------------------------------------------------------
 
 // x_p += T'x
 MABD_HOT void LEAN(transfer_back)(const LEAN(tree) * t, int32_t i, const LEAN_REAL* own,
@@ -377,9 +377,8 @@ MABD_HOT void LEAN(transfer_back)(const LEAN(tree) * t, int32_t i, const LEAN_RE
     const LEAN_REAL* E = t->E + 12 * (size_t)i;
     LEAN_REAL x[6];
     for (int j = 0; j < 6; j++) x[j] = own[j];
-    if (link->axis >= 0) {
-        const LEAN_REAL rate = t->Sv[6 * (size_t)i + (size_t)link->axis];
-        LEAN(subtract_unit_wrench)(own + 6, link->axis, rate, x);
+    for (int a = link->axis; a < link->axis + link->count; a++) {
+        LEAN(subtract_unit_wrench)(own + 6, a, t->Sv[6 * (size_t)i + (size_t)a], x);
     }
     LEAN(add_to_parent)(E, x, x_p);
     LEAN(add_to_parent)(E, own + 6, x_p + 6);
@@ -390,17 +389,18 @@ MABD_FN void LEAN(back_push)(const LEAN(tree) * t, int32_t i) {
     const mabd_lean_link* link = &t->links[i];
     LEAN_REAL* x_p = t->up + 12 * (size_t)link->parent;
     LEAN(transfer_back)(t, i, t->up + 12 * (size_t)i, x_p);
-    if (link->axis < 0) return;
-    const LEAN_REAL *K = t->K + 12 * (size_t)link->freedom, u = t->u[link->freedom];
-    for (int c = 0; c < 12; c++) x_p[c] -= K[c] * u;
+    for (int32_t k = link->freedom; k < link->freedom + link->count; k++) {
+        const LEAN_REAL *K = t->K + 12 * (size_t)k, u = t->u[k] * LEAN(free_of)(t, k);
+        for (int c = 0; c < 12; c++) x_p[c] -= K[c] * u;
+    }
 }
 
 MABD_FN void LEAN(back_up)(const LEAN(tree) * t, const LEAN_REAL* y, int32_t from, int32_t to) {
     for (int32_t i = to - 1; i >= from; i--) {
         const mabd_lean_link* link = &t->links[i];
-        const size_t k = (size_t)link->freedom;
-        if (link->axis >= 0) {
-            const LEAN_REAL *B = t->B + t->column * k, *x = t->up + 12 * (size_t)i;
+        const LEAN_REAL* x = t->up + 12 * (size_t)i;
+        for (int32_t k = link->freedom; k < link->freedom + link->count; k++) {
+            const LEAN_REAL* B = t->B + t->column * (size_t)k;
             LEAN_REAL even = B[0] * x[0], odd = B[1] * x[1];
             for (int c = 2; c < 12; c += 2) even += B[c] * x[c], odd += B[c + 1] * x[c + 1];
             t->u[k] = y[k] + (even + odd);
@@ -412,19 +412,20 @@ MABD_FN void LEAN(back_up)(const LEAN(tree) * t, const LEAN_REAL* y, int32_t fro
 MABD_FN void LEAN(back_down)(const LEAN(tree) * t, LEAN_REAL* z, int32_t from, int32_t to) {
     for (int32_t i = from; i < to; i++) { // x: n of factor.c
         const mabd_lean_link* link = &t->links[i];
+        const size_t k = (size_t)link->freedom;
         LEAN_REAL n[6], *out = t->x + 12 * (size_t)i;
         if (link->parent >= 0) {
             LEAN(to_child)(t->E + 12 * (size_t)i, t->x + 12 * (size_t)link->parent, n);
         } else {
             for (int j = 0; j < 6; j++) n[j] = (LEAN_REAL){0};
         }
-        if (link->axis >= 0) {
-            const size_t k = (size_t)link->freedom;
+        if (link->count == 3) LEAN(back_triple)(t, link, z, n);
+        if (link->count == 1) {
             const LEAN_REAL* G = t->G + 6 * k;
             LEAN_REAL sum = t->u[k];
             for (int j = 0; j < 6; j++) sum += G[j] * n[j];
             z[k] = sum / t->D[3 * k];
-            n[link->axis] -= z[k] * link->sign;
+            n[link->axis] -= z[k] * link->sign * LEAN(free_of)(t, link->freedom);
         }
         for (int j = 0; j < 6; j++) out[j] = n[j];
     }

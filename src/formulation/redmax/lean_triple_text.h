@@ -285,3 +285,36 @@ MABD_HOT void LEAN(solve_triple)(const LEAN(tree) * t, const mabd_lean_link* lin
     }
     LEAN(lu_solve)(t->D + 3 * k, t->upper + k, inverse, y, t->u + k);
 }
+
+// out += S z
+MABD_HOT void LEAN(add_triple)(const LEAN(tree) * t, const mabd_lean_link* link, const LEAN_REAL* z,
+                               LEAN_REAL* out) {
+    if (link->ball >= 0) {
+        LEAN_REAL w[3];
+        LEAN(turn)(LEAN(ball_of)(t, link)->J, z, w);
+        for (int j = 0; j < 3; j++) out[j] += w[j];
+    } else {
+        for (int j = 0; j < 3; j++) out[3 + j] += z[j] * link->sign;
+    }
+}
+
+// z = D^-T (u + G'n), n -= S z. With D^-1 = U^-1 L^-1 P, D^-T is (L^-1 P)' U^-T.
+MABD_HOT void LEAN(back_triple)(const LEAN(tree) * t, const mabd_lean_link* link, LEAN_REAL* z,
+                                LEAN_REAL* n) {
+    const size_t k = (size_t)link->freedom;
+    const LEAN_REAL *lower = t->D + 3 * k, *upper = t->upper + k, *pivot = t->stiff + k;
+    LEAN_REAL y[3], back[3];
+    for (size_t j = 0; j < 3; j++) {
+        const LEAN_REAL* G = t->G + 6 * (k + j);
+        y[j] = t->u[k + j];
+        for (int c = 0; c < 6; c++) y[j] += G[c] * n[c];
+    }
+    y[0] = y[0] / pivot[0];
+    y[1] = (y[1] - upper[0] * y[0]) / pivot[1];
+    y[2] = (y[2] - upper[1] * y[0] - upper[2] * y[1]) / pivot[2];
+    for (int c = 0; c < 3; c++) {
+        z[k + (size_t)c] = lower[c] * y[0] + lower[3 + c] * y[1] + lower[6 + c] * y[2];
+        back[c] = -z[k + (size_t)c];
+    }
+    LEAN(add_triple)(t, link, back, n);
+}

@@ -3,6 +3,7 @@
 // is in redmax_tangent.h, tangent_stage.c and tangent_explicit.c.
 #pragma once
 
+#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_tape.h"
 
 #include <string.h>
@@ -44,6 +45,11 @@ MABD_FN int32_t mabd_redmax_pass_end_link(const mabd_redmax_pass* r) {
 /// in a state are those in a stage, and no row of it is held.
 MABD_FN bool mabd_redmax_pass_is_plain(const mabd_redmax_pass* r) {
     return r->part->structure.plain;
+}
+/// True if the stage of a backward step takes the sweeps of lean.h: nothing asks for the chart of
+/// a ball at the iterate but its rotation, nor for wrenches.
+MABD_FN bool mabd_redmax_pass_sweeps(const mabd_redmax_pass* r) {
+    return r->back && !r->g->has_wrench && !r->g->asks_balls && mabd_redmax_may_sweep(&r->s);
 }
 /// Set the share of the part in a vector of freedoms to zero.
 MABD_FN void mabd_redmax_pass_clear(const mabd_redmax_pass* r, mabd_real* x) {

@@ -69,6 +69,7 @@ typedef struct mabd_redmax_gradient {
     mabd_joint_tree graph;                 // to fill the tree again
     bool keeps_applied, keeps_wrench, keeps_stage; // on the tape
     bool projects;                                 // steps may end by a projection onto loops
+    bool asks_balls;                               // parameters are those of axes of balls
     bool moves_cuts;                               // parameters move frames of joints that are cut
     int32_t border_count;                          // of all parts
     int32_t direction_count;                       // 1 for bars, or one per parameter

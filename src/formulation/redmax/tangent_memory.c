@@ -275,6 +275,11 @@ static bool is_place(mabd_parameter_kind kind) {
     return kind >= MABD_PARAMETER_ANCHOR_A && kind <= MABD_PARAMETER_AXIS_B;
 }
 
+static bool is_ball_axis(const mabd_redmax_sim* sim, int32_t freedom) {
+    if (freedom < 0) return false;
+    return sim->links[sim->freedoms[freedom].link].kind == MABD_PRIMITIVE_BALL;
+}
+
 static void place_parameters(mabd_redmax_gradient* g) {
     const mabd_redmax_sim* sim = g->sim;
     int32_t count = 0;
@@ -282,6 +287,7 @@ static void place_parameters(mabd_redmax_gradient* g) {
         const int32_t link = link_of(sim, &g->parameters[i], &g->parameter_freedom[i]);
         g->parameter_part[i] = link < 0 ? -1 : part_of(sim, link);
         g->parameter_cut[i] = NULL;
+        g->asks_balls |= is_ball_axis(sim, g->parameter_freedom[i]);
         if (is_place(g->parameters[i].kind)) {
             const mabd_redmax_cut* cut = mabd_redmax_find_cut(sim, g->parameters[i].index);
             if (cut && !cut->weld) g->parameter_cut[i] = cut, g->moves_cuts = true;

@@ -13,6 +13,7 @@
 // Prescribed freedoms have the row dq = dt of their target t, whose bar is z. A target that a
 // program has set is reached along a line from where the axis was at the start of the step.
 
+#include "formulation/redmax/lean.h"
 #include "formulation/redmax/redmax_charts.h"
 #include "formulation/redmax/redmax_pins.h"
 #include "formulation/redmax/tangent_law.h"
@@ -198,7 +199,8 @@ void mabd_redmax_pass_centers_back(const mabd_redmax_pass* r, mabd_real sign, co
         if (!mabd_redmax_pass_is_centered(r, link)) continue;
         const mabd_mat3 Q = mabd_turn_rotation(&sim->balls[link->ball].chart);
         mabd_vec3 bar = mabd_m3_mul(Q, mabd_redmax_parent_side_bar(sim, i).w);
-        if (link->laws && z) {
+        // a lean ball has dampers and armature alone: its centre changes nothing in them
+        if (link->laws && z && !r->part->structure.swept) {
             const mabd_vec3 own = mabd_v3_load(z + link->first);
             bar = mabd_v3_sub(bar, mabd_m3_tmul(mabd_redmax_ball_center(&r->s, i), own));
         }
@@ -289,6 +291,18 @@ void mabd_redmax_pass_loads(mabd_redmax_pass* r) {
     mabd_redmax_load_columns(&r->s, true);
 }
 
+// Charts of balls at the iterate, which lean sweeps leave out.
+static void place_balls(const mabd_redmax_pass* r) {
+    mabd_redmax_sim* sim = r->g->sim;
+    const mabd_turn_kind local = {.number = MABD_TURN_EXPONENTIAL};
+    for (int32_t i = r->part->link_first; i < mabd_redmax_pass_end_link(r); i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->kind != MABD_PRIMITIVE_BALL) continue;
+        sim->balls[link->ball].chart =
+            mabd_turn_chart_at(local, mabd_v3_load(sim->q + link->first));
+    }
+}
+
 static mabd_status enter_stage(mabd_redmax_pass* r, mabd_integrator method, int number,
                                const mabd_real* q, const mabd_axis_branch* branch,
                                const mabd_real* force) {
@@ -297,7 +311,10 @@ static mabd_status enter_stage(mabd_redmax_pass* r, mabd_integrator method, int 
     if (rows > 0) memcpy(r->g->sim->loops.force + row, force + row, rows * sizeof *force);
     enter_rates(r, method, number, q);
     mabd_redmax_set_branches(&r->s, branch);
-    if (mabd_redmax_pass_is_plain(r)) {
+    if (mabd_redmax_pass_sweeps(r)) {
+        mabd_redmax_residual_of_links(&r->s);
+        place_balls(r);
+    } else if (mabd_redmax_pass_is_plain(r)) {
         mabd_redmax_residual_of_links(&r->s);
     } else {
         mabd_redmax_residual(&r->s);
