@@ -360,6 +360,67 @@ Test(redmax_gradient, rk45_in_many_parts) {
     mabd_model_destroy(model);
 }
 
+// ---- trees of balls ----------------------------------------------------------------------------
+
+// Two trees without anything but gravity, dampers and armature, so that sweeps both ways are the
+// lean ones: bodies on balls and three slides behind a floating one, joints given from either side.
+static mabd_model* lean_tree(int side) {
+    char text[2400];
+    const char* ends[2] = {side ? "far" : "near", side ? "near" : "far"};
+    snprintf(text, sizeof text,
+             "{\"gravity\": [0.3, 0.1, -9.81], \"bodies\": ["
+             " {\"name\": \"root\", \"mass\": 1.1, \"inertia\": [0.03, 0.05, 0.04],"
+             "  \"angular_velocity\": [1, -2, 0.5], \"velocity\": [0.2, 0.1, 0]},"
+             " {\"name\": \"near\", \"mass\": 1.2,"
+             "  \"inertia\": [0.03, 0.05, 0.06, 0.004, -0.003, 0.002],"
+             "  \"center\": [0.02, 0.03, -0.01], \"position\": [0.5, 0, 0],"
+             "  \"angular_velocity\": [2, 3, -4]},"
+             " {\"name\": \"far\", \"mass\": 0.7, \"inertia\": [0.02, 0.03, 0.025],"
+             "  \"center\": [-0.01, 0.02, 0.03], \"position\": [1, 0.1, 0],"
+             "  \"angular_velocity\": [-3, 5, 2]},"
+             " {\"name\": \"slider\", \"mass\": 0.4, \"inertia\": [0.02, 0.03, 0.025],"
+             "  \"position\": [0, 0.5, 0], \"angular_velocity\": [1, -2, 0.5]}],"
+             " \"joints\": ["
+             " {\"type\": \"ball\", \"a\": \"root\", \"b\": \"near\", \"anchor\": [0.2, 0, 0],"
+             "  \"axes\": {\"rx\": {\"damping\": 0.02, \"armature\": 0.01},"
+             "   \"ry\": {\"damping\": 0.02, \"armature\": 0.01},"
+             "   \"rz\": {\"damping\": 0.02, \"armature\": 0.01}}},"
+             " {\"type\": \"ball\", \"a\": \"%s\", \"b\": \"%s\", \"anchor\": [0.7, 0.1, 0]},"
+             " {\"type\": \"cartesian\", \"a\": \"root\", \"b\": \"slider\","
+             "  \"anchor\": [0, 0.3, 0], \"frame\": [0.9, 0.2, -0.1, 0.3],"
+             "  \"axes\": {\"ty\": {\"stiffness\": 30, \"damping\": 0.4}}}],"
+             " \"start\": {\"close\": true}}",
+             ends[0], ends[1]);
+    return rig_text_model(text);
+}
+
+Test(redmax_gradient, trees_of_balls) {
+    static const mabd_integrator own[] = {MABD_INTEGRATOR_BDF2, MABD_INTEGRATOR_SDIRK2,
+                                          MABD_INTEGRATOR_EULER};
+    for (int i = 0; i < 6; i++) {
+        mabd_model* model = lean_tree(i % 2);
+        gradient_rig rig = gradient_rig_redmax(own[i / 2], (mabd_real)0.01, 12);
+        mabd_real p[GRADIENT_MAX];
+        for (int body = 0; body < 4; body++) {
+            gradient_rig_three(&rig, MABD_PARAMETER_START_ROTATION, body, (mabd_real)0.05);
+            gradient_rig_add(&rig, MABD_PARAMETER_START_ANGULAR, body, body % 3);
+            gradient_rig_add(&rig, MABD_PARAMETER_CENTER, body, body % 3)->scale = (mabd_real)0.01;
+        }
+        for (int joint = 0; joint < 3; joint++) {
+            gradient_rig_three(&rig, MABD_PARAMETER_ANCHOR_B, joint, (mabd_real)0.02);
+            if (joint == 1) continue; // it has no axes
+            gradient_rig_three(&rig, MABD_PARAMETER_AXIS_A, joint, (mabd_real)0.05);
+        }
+        gradient_rig_add(&rig, MABD_PARAMETER_MASS, 2, 0)->scale = (mabd_real)0.1;
+        gradient_rig_add(&rig, MABD_PARAMETER_GRAVITY, 0, 1);
+        gradient_rig_axis(&rig, MABD_PARAMETER_STIFFNESS, 2, MABD_AXIS_TY, 1);
+        gradient_rig_motion_terms(&rig);
+        gradient_rig_values(&rig, model, (mabd_real)0.1, p);
+        gradient_rig_expect_derivatives("trees of balls", model, &rig, p);
+        mabd_model_destroy(model);
+    }
+}
+
 // ---- tapes, copies -----------------------------------------------------------------------------
 
 Test(redmax_gradient, adjoint_equals_forward) {
