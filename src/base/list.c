@@ -28,3 +28,24 @@ void mabd_list_free(const mabd_allocator* allocator, mabd_list* list, size_t ele
     list->data = NULL;
     list->count = list->capacity = 0;
 }
+
+static void sift(int32_t* heap, int32_t root, int32_t count) {
+    const int32_t value = heap[root];
+    for (int32_t child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && heap[child] < heap[child + 1]) child++;
+        if (value >= heap[child]) break;
+        heap[root] = heap[child];
+    }
+    heap[root] = value;
+}
+
+// Heap sort, in place: qsort of the C library allocates.
+void mabd_list_sort(mabd_list* list) {
+    int32_t* heap = list->data;
+    for (int32_t i = list->count / 2 - 1; i >= 0; i--) sift(heap, i, list->count);
+    for (int32_t end = list->count - 1; end > 0; end--) {
+        const int32_t largest = heap[0];
+        heap[0] = heap[end], heap[end] = largest;
+        sift(heap, 0, end);
+    }
+}

@@ -15,3 +15,5 @@ mabd_status mabd_list_reserve(const mabd_allocator* allocator, mabd_list* list, 
                               int64_t more);
 /// Free the memory of a list and make it empty.
 void mabd_list_free(const mabd_allocator* allocator, mabd_list* list, size_t element);
+/// Sort a list of int32_t into rising order, in place.
+void mabd_list_sort(mabd_list* list);

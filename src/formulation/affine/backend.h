@@ -82,6 +82,10 @@ struct mabd_affine_backend_ops {
     mabd_status (*solve_contacts)(mabd_affine_sim* sim, bool again);
     /// Compute q_new and stress from the multipliers.
     mabd_status (*update)(mabd_affine_sim* sim, mabd_affine_update_report* report);
+    /// Complete the linear solves at a reference: `update` may have left out bodies without
+    /// contacts. *report: the motion of all bodies, unchanged if nothing was left out. Null: update
+    /// leaves nothing out.
+    mabd_status (*complete)(mabd_affine_sim* sim, mabd_affine_motion_report* report);
     /// Move axes to the branches that the solution is on (affine/cpu/axes.h).
     mabd_status (*update_axes)(mabd_affine_sim* sim, bool first, mabd_real slack,
                                mabd_affine_axis_report* report);

@@ -49,6 +49,10 @@ static attempt inside_out(int32_t body) {
     return mabd_affine_outcome(MABD_ERR_DIVERGED, body, -1, "a body is turned inside out at");
 }
 
+static attempt broken(int32_t body) {
+    return mabd_affine_outcome(MABD_ERR_DIVERGED, body, -1, "the state is not finite at");
+}
+
 double mabd_affine_lap(mabd_affine_sim* sim, mabd_affine_stage stage, double since) {
     const double now = mabd_clock();
     sim->times[stage] += now - since;
@@ -113,9 +117,7 @@ static attempt iterate(mabd_affine_sim* sim, mabd_affine_pass pass, bool again,
     info->iterations++;
     info->dual_iterations += sim->dual_report.iterations;
     info->dual_residual = sim->dual_report.residual;
-    if (report->broken_body < 0) return good();
-    return mabd_affine_outcome(MABD_ERR_DIVERGED, report->broken_body, -1,
-                               "the state is not finite at");
+    return report->broken_body < 0 ? good() : broken(report->broken_body);
 }
 
 // ---- references --------------------------------------------------------------------------------
@@ -256,6 +258,17 @@ static attempt solve_once(solve* s) {
     return iterate(s->sim, pass, again, &s->motion, s->info);
 }
 
+// The branches are right: move the bodies that linear solves at this reference left out.
+static verdict complete(solve* s, attempt* a) {
+    mabd_affine_sim* sim = s->sim;
+    const double clock = mabd_clock();
+    if (!sim->backend->complete) return MABD_VERDICT_NEXT;
+    *a = mabd_affine_lost(sim->backend->complete(sim, &s->motion));
+    mabd_affine_lap(sim, MABD_AFFINE_STAGE_UPDATE, clock);
+    if (a->status == MABD_OK && s->motion.broken_body >= 0) *a = broken(s->motion.broken_body);
+    return a->status == MABD_OK ? MABD_VERDICT_NEXT : MABD_VERDICT_LEAVE;
+}
+
 // ---- acceptance --------------------------------------------------------------------------------
 
 // Report the worst copy, each by the last solve that counts for it.
@@ -355,6 +368,7 @@ mabd_affine_attempt mabd_affine_newton(mabd_affine_sim* sim, mabd_affine_scheme 
         a = solve_once(&s);
         if (a.status != MABD_OK) return a;
         verdict v = mabd_affine_update_active_set(&s, &a);
+        if (v == MABD_VERDICT_NEXT) v = complete(&s, &a);
         if (v == MABD_VERDICT_NEXT) v = s.by_copy ? judge_copies(&s, &a) : judge(&s, &a);
         if (v == MABD_VERDICT_LEAVE) return a;
         if (v == MABD_VERDICT_END) break;

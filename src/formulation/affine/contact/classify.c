@@ -17,27 +17,6 @@ static void add_index(mabd_list* list, int32_t value) {
     ((int32_t*)list->data)[list->count++] = value;
 }
 
-static void sift(int32_t* heap, int32_t root, int32_t count) {
-    const int32_t value = heap[root];
-    for (int32_t child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && heap[child] < heap[child + 1]) child++;
-        if (value >= heap[child]) break;
-        heap[root] = heap[child];
-    }
-    heap[root] = value;
-}
-
-// Heap sort, in place: qsort of the C library allocates.
-static void sort_indices(mabd_list* list) {
-    int32_t* heap = list->data;
-    for (int32_t i = list->count / 2 - 1; i >= 0; i--) sift(heap, i, list->count);
-    for (int32_t end = list->count - 1; end > 0; end--) {
-        const int32_t largest = heap[0];
-        heap[0] = heap[end], heap[end] = largest;
-        sift(heap, 0, end);
-    }
-}
-
 // ---- choice ------------------------------------------------------------------------------------
 
 // The components of a contact. Returns their number.
@@ -194,13 +173,13 @@ static void add_body(mabd_affine_contacts* c, mabd_affine_body_set* set, int32_t
 }
 
 static void finish_set(mabd_affine_contacts* c, mabd_affine_body_set* set) {
-    sort_indices(&set->bodies);
+    mabd_list_sort(&set->bodies);
     const int32_t* bodies = set->bodies.data;
     for (int32_t i = 0; i < set->bodies.count; i++) {
         c->by_body.place[bodies[i]] = i;
         add_index(&set->components, c->by_body.component[bodies[i]]);
     }
-    sort_indices(&set->components);
+    mabd_list_sort(&set->components);
     int32_t *components = set->components.data, kept = 0;
     for (int32_t i = 0; i < set->components.count; i++) {
         if (i > 0 && components[i] == components[i - 1]) continue;

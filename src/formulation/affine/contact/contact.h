@@ -275,6 +275,83 @@ typedef struct mabd_affine_contact_work {
     mabd_list duals;  // mabd_real: right-hand sides without contact forces
 } mabd_affine_contact_work;
 
+/// Lanes of runs of slots (math/lanes.h).
+#define MABD_CONDENSED_LANES 8
+typedef struct mabd_affine_condensed_lanes {
+    mabd_real at[MABD_CONDENSED_LANES];
+} mabd_affine_condensed_lanes;
+
+/// One joint on a condensed body: its rows on that body, in `rows`.
+typedef struct mabd_affine_condensed_side {
+    int32_t slot; // of the plan
+    int32_t first, count;
+} mabd_affine_condensed_side;
+
+/// The branch of a contact as far as its rows depend on it.
+typedef struct mabd_affine_condensed_branch {
+    mabd_real state[8]; // pressed, friction state, stiffness; of a slipping one bound, length of
+                        // the slip and its direction
+} mabd_affine_condensed_branch;
+
+/// A body whose contacts change from round to round.
+typedef struct mabd_affine_condensed_body {
+    int32_t body;
+    int32_t next;                   // of the same component, -1 = none
+    int32_t head;                   // its first contact, while contacts are hidden
+    int32_t side_first, side_count; // in `sides`
+    int32_t row_first, row_count;   // in `rows`
+    int32_t eliminated;             // first of its rows in by_body.eliminated
+    size_t share;                   // in `shares`: by side block and right-hand side, then pairs
+    mabd_vec12 base, y;             // H^-1 r without its contacts, and with them
+} mabd_affine_condensed_body;
+
+/// Runs of untouched slots of a chain, one in each lane, between two kept slots each.
+typedef struct mabd_affine_condensed_group {
+    int32_t width;                       // rows of its slots and of the kept slots around them
+    int32_t length;                      // of the longest run
+    int32_t lane_count;                  // lanes in use
+    int32_t first[MABD_CONDENSED_LANES]; // slot of the plan
+    int32_t count[MABD_CONDENSED_LANES]; // slots, falling by lane
+    int32_t left[MABD_CONDENSED_LANES];  // the kept slot before, from 0 in the component
+    size_t saved;                        // in `saved`
+    int32_t bad;                         // slot whose pivot failed, -1 = none
+} mabd_affine_condensed_group;
+
+/// A component with condensed bodies. A chain has a reduced chain of its kept slots; of others the
+/// whole dual system is copied.
+typedef struct mabd_affine_condensed_component {
+    int32_t component;
+    int32_t body; // first of its bodies
+    bool chain;
+    bool known;                       // the base of this reference is computed
+    int32_t slot_first, slot_count;   // kept slots, in `slots` and the lists beside it
+    int32_t group_first, group_count; // in `groups`
+    size_t D, U, x, end;              // in `base` and `work`
+    size_t low;                       // in `low`: x at the best point of the search
+} mabd_affine_condensed_component;
+
+/// Elimination of all that contacts do not touch, once at a reference (affine/cpu/condense.h).
+typedef struct mabd_affine_condensed {
+    bool on;                     // linear solves of the current reference are condensed
+    int32_t rounds;              // begun at this reference
+    mabd_list bodies;            // mabd_affine_condensed_body by rising body
+    mabd_list sides;             // mabd_affine_condensed_side, body by body
+    mabd_list rows;              // mabd_vec12: J of these joints
+    mabd_list turned;            // mabd_real by row: J u/sqrt(s) of one eliminated row
+    mabd_list branches;          // mabd_affine_condensed_branch by contact: those of the last round
+    mabd_list shares;            // mabd_real: what the contacts of the round subtract, body by body
+    mabd_list components;        // mabd_affine_condensed_component
+    mabd_list groups;            // mabd_affine_condensed_group
+    mabd_list runs;              // int32_t: kept slots before runs, sorted, while groups are formed
+    mabd_list slots, width, row; // int32_t by kept slot
+    mabd_list block, edge;       // size_t by kept slot: offsets in D and U
+    mabd_list base, work;        // mabd_real: systems without contacts, and with them
+    mabd_list low;               // mabd_real
+    mabd_list saved;             // mabd_affine_condensed_lanes: what elimination saves of runs
+    mabd_list of_body, of_component; // int32_t: place in `bodies`, in `components`, -1 = none
+    mabd_list of_slot;               // int32_t: place of a kept slot in its component
+} mabd_affine_condensed;
+
 typedef struct mabd_affine_contacts {
     mabd_allocator allocator;
     mabd_collide* geometry; // geoms, pairs, points
@@ -285,6 +362,7 @@ typedef struct mabd_affine_contacts {
     mabd_affine_row_contacts rows;
     mabd_affine_support_contacts support;
     mabd_affine_contact_work work;
+    mabd_affine_condensed condensed;
     mabd_affine_contact_totals totals;
     mabd_list kept; // mabd_vec12: the state before a step that is divided (kept_state.c)
     void* memory;   // the arena behind the arrays of fixed size

@@ -26,6 +26,7 @@
 
 #include "formulation/affine/contact/line_search.h"
 
+#include "formulation/affine/cpu/condense.h"
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/affine_body.h"
 #include "formulation/affine/element/body_inertia.h"
@@ -261,6 +262,10 @@ static void advance(const search_work* w) {
 // Move the best point of the bodies.
 static void move_best(const search_work* w) {
     const mabd_plan* plan = w->sim->model->plan;
+    if (w->c->condensed.on) {
+        mabd_affine_condense_move_best(w->sim, w->round == 0);
+        return;
+    }
     for (int32_t i = 0; i < plan->component_count; i++) {
         if (!w->c->by_component.met[i]) continue;
         const mabd_affine_contact_line* line =
@@ -292,6 +297,8 @@ static void find_stress(mabd_affine_sim* sim, int32_t body) {
 void mabd_affine_contacts_accept_best(mabd_affine_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_affine_contacts* c = sim->contacts;
+    const int32_t* condensed = c->condensed.on ? c->condensed.of_body.data : NULL;
+    if (condensed) mabd_affine_condense_accept_best(sim);
     for (int32_t i = 0; i < plan->component_count; i++) {
         if (!c->by_component.met[i] || !c->by_component.line[c->by_component.group[i]].open)
             continue;
@@ -299,6 +306,7 @@ void mabd_affine_contacts_accept_best(mabd_affine_sim* sim) {
         for (int32_t k = 0; k < component->body_count; k++) {
             const int32_t body = plan->component_bodies[component->body_first + k];
             const size_t at = 12 * (size_t)body;
+            if (condensed && condensed[body] < 0) continue;
             memcpy(sim->q_new + at, sim->q_low + at, 12 * sizeof(mabd_real));
             find_stress(sim, body);
         }

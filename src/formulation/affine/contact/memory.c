@@ -38,6 +38,27 @@
     X(work.reals, mabd_real)                                                                       \
     X(kept, mabd_vec12)                                                                            \
     X(work.duals, mabd_real)                                                                       \
+    X(condensed.bodies, mabd_affine_condensed_body)                                                \
+    X(condensed.sides, mabd_affine_condensed_side)                                                 \
+    X(condensed.rows, mabd_vec12)                                                                  \
+    X(condensed.turned, mabd_real)                                                                 \
+    X(condensed.branches, mabd_affine_condensed_branch)                                            \
+    X(condensed.shares, mabd_real)                                                                 \
+    X(condensed.components, mabd_affine_condensed_component)                                       \
+    X(condensed.groups, mabd_affine_condensed_group)                                               \
+    X(condensed.runs, int32_t)                                                                     \
+    X(condensed.slots, int32_t)                                                                    \
+    X(condensed.width, int32_t)                                                                    \
+    X(condensed.row, int32_t)                                                                      \
+    X(condensed.block, size_t)                                                                     \
+    X(condensed.edge, size_t)                                                                      \
+    X(condensed.base, mabd_real)                                                                   \
+    X(condensed.work, mabd_real)                                                                   \
+    X(condensed.low, mabd_real)                                                                    \
+    X(condensed.saved, mabd_affine_condensed_lanes)                                                \
+    X(condensed.of_body, int32_t)                                                                  \
+    X(condensed.of_component, int32_t)                                                             \
+    X(condensed.of_slot, int32_t)                                                                  \
     FOR_SET(X, rows.bodies)                                                                        \
     FOR_SET(X, support.loads)                                                                      \
     FOR_SET(X, support.supports)

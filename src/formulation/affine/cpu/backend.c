@@ -11,6 +11,7 @@
 #include "formulation/affine/copies.h"
 #include "formulation/affine/cpu/axes.h"
 #include "formulation/affine/cpu/book.h"
+#include "formulation/affine/cpu/condense.h"
 #include "formulation/affine/cpu/factor.h"
 #include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/cpu/schedule.h"
@@ -92,7 +93,6 @@ CANNOT_FAIL(begin_solve, (SIM, mabd_affine_scheme scheme, mabd_real time, mabd_r
 CANNOT_FAIL(predict, (SIM), mabd_affine_predict(sim))
 CANNOT_FAIL(shift_contacts, (SIM), mabd_affine_contacts_shift(sim))
 CANNOT_FAIL(restart, (SIM), mabd_affine_restart(sim))
-CANNOT_FAIL(assemble, (SIM, mabd_affine_pass pass), mabd_affine_assemble(sim, pass))
 CANNOT_FAIL(solve, (SIM), mabd_affine_solve_dual(sim))
 CANNOT_FAIL(update_axes, (SIM, bool first, mabd_real slack, mabd_affine_axis_report* report),
             *report = mabd_affine_update_axes(sim, first, slack))
@@ -109,8 +109,37 @@ CANNOT_FAIL(steady_copies, (SIM, mabd_affine_steady_part part),
 CANNOT_FAIL(relinearize, (SIM, int32_t* body),
             (*body = -1, (void)mabd_affine_relinearize(sim, body)))
 
+static bool is_condensed(const mabd_affine_sim* sim) {
+    return sim->contacts && sim->contacts->condensed.on;
+}
+
+static mabd_status find_contacts(mabd_affine_sim* sim, mabd_affine_find find) {
+    MABD_TRY(mabd_affine_contacts_find(sim, find));
+    return mabd_affine_condense_plan(sim, find == MABD_FIND_FIRST);
+}
+
+static mabd_status assemble(mabd_affine_sim* sim, mabd_affine_pass pass) {
+    if (!is_condensed(sim)) {
+        mabd_affine_assemble(sim, pass);
+        return MABD_OK;
+    }
+    if (pass != MABD_PASS_AGAIN) {
+        mabd_affine_condense_hide(sim, true);
+        mabd_affine_assemble(sim, pass);
+        mabd_affine_condense_hide(sim, false);
+        mabd_affine_condense_open(sim);
+    }
+    mabd_affine_condense_round(sim);
+    return MABD_OK;
+}
+
+static mabd_status complete(mabd_affine_sim* sim, mabd_affine_motion_report* report) {
+    if (is_condensed(sim)) *report = mabd_affine_condense_complete(sim);
+    return MABD_OK;
+}
+
 static mabd_status update(mabd_affine_sim* sim, mabd_affine_update_report* report) {
-    report->motion = mabd_affine_update(sim);
+    report->motion = is_condensed(sim) ? mabd_affine_condense_update(sim) : mabd_affine_update(sim);
     report->joint = report->inside_out = -1;
     return MABD_OK;
 }
@@ -134,7 +163,7 @@ const mabd_affine_backend_ops mabd_affine_backend_cpu = {
     .finish = finish,
     .begin_solve = begin_solve,
     .predict = predict,
-    .find_contacts = mabd_affine_contacts_find,
+    .find_contacts = find_contacts,
     .shift_contacts = shift_contacts,
     .restart = restart,
     .assemble = assemble,
@@ -142,6 +171,7 @@ const mabd_affine_backend_ops mabd_affine_backend_cpu = {
     .solve = solve,
     .solve_contacts = mabd_affine_contacts_solve,
     .update = update,
+    .complete = complete,
     .update_axes = update_axes,
     .search_contacts = search_contacts,
     .accept_best = accept_best,

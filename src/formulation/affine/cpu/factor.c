@@ -8,6 +8,7 @@
 // same result with any number of threads. If several components fail, the first one is reported.
 
 #include "formulation/affine/cpu/factor.h"
+#include "formulation/affine/cpu/condense_chain.h"
 #include "formulation/affine/cpu/reduced_chain.h"
 #include "formulation/affine/dual_select.h"
 #include "formulation/affine/limits.h"
@@ -174,9 +175,14 @@ static mabd_status factor_component(mabd_affine_sim* sim, int32_t component, mab
     const mabd_dual_ops* ops = sim->duals[component];
     if (!ops) return MABD_OK;
     mabd_dual_system system = mabd_affine_dual_system(sim, component);
+    const mabd_affine_condensed_part part = mabd_affine_condense_part(sim, component);
     int32_t bad = 0;
     system.pool = pool;
-    mabd_status status = factor(sim, component, &system, &bad);
+    if (part == MABD_CONDENSED_DONE) return MABD_OK;
+    if (part == MABD_CONDENSED_COPY) mabd_affine_condense_restore(sim, component);
+    mabd_status status = part == MABD_CONDENSED_CHAIN
+                             ? mabd_affine_condense_chain_factor(sim, component, &bad)
+                             : factor(sim, component, &system, &bad);
     sim->softened[component] = status == MABD_ERR_SINGULAR && ops->keeps_system;
     if (sim->softened[component]) {
         soften(&system);
@@ -220,8 +226,12 @@ static void solve_component(mabd_affine_sim* sim, int32_t component, mabd_pool* 
                             mabd_dual_report* report) {
     if (!sim->duals[component]) return;
     mabd_dual_system system = mabd_affine_dual_system(sim, component);
+    const mabd_affine_condensed_part part = mabd_affine_condense_part(sim, component);
     system.pool = pool;
-    if (mabd_affine_reduced_chain_is(sim, component)) {
+    if (part == MABD_CONDENSED_DONE) return;
+    if (part == MABD_CONDENSED_CHAIN) {
+        mabd_affine_condense_chain_solve(sim, component);
+    } else if (mabd_affine_reduced_chain_is(sim, component)) {
         mabd_affine_reduced_chain_solve(sim, component);
     } else if (sim->duals[component]->iterate) {
         iterate(sim, component, &system, report);

@@ -24,6 +24,10 @@
                                   mabd_vec12* rows)) \
     do(isa, void, check, (const mabd_affine_sim* sim, const mabd_real* q, int32_t first, \
                           int32_t last, mabd_affine_joint_error* worst)) \
+    do(isa, void, eliminate_runs, (mabd_affine_sim* sim, \
+                                   const mabd_affine_condensed_component* o, \
+                                   mabd_affine_condensed_group* group)) \
+    do(isa, void, solve_runs, (mabd_affine_sim* sim, const mabd_affine_condensed_group* group)) \
     do(isa, int32_t, relinearize, (mabd_affine_sim* sim, const mabd_affine_tile* tile)) \
     do(isa, void, finish, (mabd_affine_sim* sim, bool keep_history, const mabd_affine_tile* tile)) \
     do(isa, void, finish_coordinates, (mabd_affine_sim* sim, bool keep_history, int32_t first, \

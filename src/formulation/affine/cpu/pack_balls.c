@@ -243,7 +243,8 @@ void MABD_STAGE(assemble_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pac
     }
     mabd_lanes_store(6, w.Z, pack->body, pack->count, sim->geometric);
     mabd_lanes_store(12, w.y, pack->body, pack->count, sim->q_new);
-    const bool keeps = sim->sizes.held > 0 && pack->kind == MABD_BODY_SIMPLE;
+    const bool keeps =
+        sim->sizes.held > 0 && !sim->contacts->condensed.on && pack->kind == MABD_BODY_SIMPLE;
     if (keeps && pack->side_count <= MABD_SAVED_SIDES) save_pack(sim, pack, &w, &blocks);
 }
 

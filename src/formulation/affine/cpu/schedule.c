@@ -118,7 +118,7 @@ static bool has_order(const mabd_affine_sim* sim) {
 void mabd_affine_assemble(mabd_affine_sim* sim, mabd_affine_pass pass) {
     tile_job job = {.pass = pass,
                     .flag = pass == MABD_PASS_FIRST && mabd_affine_fuses_predict(sim)};
-    if (sim->sizes.held > 0 && pass != MABD_PASS_AGAIN) {
+    if (sim->sizes.held > 0 && !sim->contacts->condensed.on && pass != MABD_PASS_AGAIN) {
         const mabd_real* stress = pass == MABD_PASS_FIRST ? sim->stress : sim->stress_new;
         memcpy(sim->stress_held, stress, 6 * sim->sizes.held * sizeof *stress);
     }

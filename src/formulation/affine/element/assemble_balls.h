@@ -107,8 +107,8 @@ MABD_FN void mabd_affine_balls_add_point_rhs(const mabd_affine_sim* sim, int32_t
 /// the same reference.
 MABD_FN bool mabd_affine_stage_is_saved(const mabd_affine_sim* sim, int32_t body) {
     const int32_t* start = sim->model->plan->side_start;
-    return sim->sizes.held > 0 && sim->contacts->by_body.head[body] < 0 &&
-           sim->body_kind[body] == MABD_BODY_SIMPLE &&
+    return sim->sizes.held > 0 && !sim->contacts->condensed.on &&
+           sim->contacts->by_body.head[body] < 0 && sim->body_kind[body] == MABD_BODY_SIMPLE &&
            start[body + 1] - start[body] <= MABD_SAVED_SIDES;
 }
 

@@ -54,28 +54,35 @@ MABD_FN void mabd_affine_eliminate_end(mabd_affine_contacts* c, int32_t body, in
 }
 #endif
 
-/// Compute own->y = H^-1 r with the rows of the body's contacts with fixed bodies eliminated. The
-/// rows are stored in own->eliminated; forces of slipping contacts are added to r.
-MABD_CALL void mabd_affine_stage_eliminate_contacts(mabd_affine_sim* sim, int32_t body,
-                                                    mabd_vec12* r, mabd_affine_assembly* own) {
-    mabd_affine_contacts* c = sim->contacts;
+// Add the constant forces of the slipping contacts of a body to r, body frame. Returns the number
+// of contacts that may have rows.
+MABD_FN int32_t mabd_affine_eliminate_push(const mabd_affine_contacts* c, int32_t body, mabd_mat3 R,
+                                           mabd_vec12* r) {
     const int32_t* next = (const int32_t*)c->by_body.next.data;
-    const mabd_real softness = mabd_affine_contact_softness(sim->model);
-    const bool junction = sim->body_kind[body] == MABD_BODY_JUNCTION;
     int32_t active = 0;
     for (int32_t i = c->by_body.head[body]; i >= 0; i = next[i]) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         active += p->pressed || p->friction_state != MABD_FRICTION_NONE || p->stiffness > 0;
         if (p->friction_state != MABD_FRICTION_SLIP) continue;
-        const mabd_vec3 push = mabd_m3_tmul(own->R, mabd_affine_law_push(p));
+        const mabd_vec3 push = mabd_m3_tmul(R, mabd_affine_law_push(p));
         *r = mabd_vec12_axpy(1, mabd_vec12_at(p->Xb, push), *r);
     }
+    return active;
+}
+
+// Eliminate the rows of `active` contacts of a body, from y without them.
+MABD_FN void mabd_affine_eliminate_rows(mabd_affine_sim* sim, int32_t body, int32_t active,
+                                        mabd_vec12 y, mabd_affine_assembly* own) {
+    mabd_affine_contacts* c = sim->contacts;
+    const int32_t* next = (const int32_t*)c->by_body.next.data;
+    const mabd_real softness = mabd_affine_contact_softness(sim->model);
+    const bool junction = sim->body_kind[body] == MABD_BODY_JUNCTION;
     mabd_affine_eliminate_work w;
     w.own = own;
     w.rows = (mabd_vec12*)c->by_body.eliminated.data + mabd_affine_eliminate_first(c, body);
     w.hard = junction ? w.rows + 4 * active : NULL;
     w.count = 0;
-    w.y = mabd_affine_block_solve(own->block, own->Z, *r);
+    w.y = y;
     for (int32_t i = c->by_body.head[body]; i >= 0 && active > 0; i = next[i]) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         mabd_affine_law_row rows[3];
@@ -94,4 +101,13 @@ MABD_CALL void mabd_affine_stage_eliminate_contacts(mabd_affine_sim* sim, int32_
     own->eliminated_count = w.count;
     own->eliminated = w.rows;
     own->y = w.y;
+}
+
+/// Compute own->y = H^-1 r with the rows of the body's contacts with fixed bodies eliminated. The
+/// rows are stored in own->eliminated; forces of slipping contacts are added to r.
+MABD_CALL void mabd_affine_stage_eliminate_contacts(mabd_affine_sim* sim, int32_t body,
+                                                    mabd_vec12* r, mabd_affine_assembly* own) {
+    const int32_t active = mabd_affine_eliminate_push(sim->contacts, body, own->R, r);
+    mabd_affine_eliminate_rows(sim, body, active, mabd_affine_block_solve(own->block, own->Z, *r),
+                               own);
 }
