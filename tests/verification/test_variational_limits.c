@@ -108,6 +108,49 @@ Test(variational_limits, a_limited_servo_starts_with_its_full_force_and_arrives)
     rig_destroy(sim, model);
 }
 
+// A servo of 2000 N/m and 2000 N s/m leads 2 kg along sin 2t: m x'' + d x' + k (x - sin 2t) = 0. By
+// Runge-Kutta of fourth order.
+static double led_error(double h, int32_t substeps, double* speed) {
+    const double mass = 2, k = 2000, d = 2000, step = 1e-4;
+    double x = 0, v = 0;
+    for (int i = 0; i < 10000; i++) {
+        double dx[4], dv[4];
+        for (int s = 0; s < 4; s++) {
+            const double part = s == 0 ? 0 : s == 3 ? step : step / 2;
+            const double at = v + (s ? part * dv[s - 1] : 0);
+            const double target = sin(2 * (i * step + part));
+            dx[s] = at;
+            dv[s] = (k * (target - x - (s ? part * dx[s - 1] : 0)) - d * at) / mass;
+        }
+        x += step * (dx[0] + 2 * dx[1] + 2 * dx[2] + dx[3]) / 6;
+        v += step * (dv[0] + 2 * dv[1] + 2 * dv[2] + dv[3]) / 6;
+    }
+    mabd_model* model = slider("\"servo\": {\"sine\": {\"amplitude\": 1, \"frequency\": "
+                               "0.3183098861837907}}, \"servo_stiffness\": 2000, "
+                               "\"servo_damping\": 2000");
+    mabd_sim_def def = variational(h);
+    def.variational.substeps = substeps;
+    mabd_sim* sim = rig_sim(model, &def);
+    for (long i = 0; i < lround(1 / h); i++) rig_step(sim);
+    const double error = fabs(x_of(sim) - x);
+    *speed = fabs(v_of(sim) - v);
+    rig_destroy(sim, model);
+    return error;
+}
+
+// h d/m = 20 to 2.5, and 1.25 to 0.16 in sixteen parts of a step: both kinds of weights. The speed
+// of a user is of second order as well.
+Test(variational_limits, stiff_dampers_of_servos_are_of_second_order) {
+    for (int32_t substeps = 1; substeps <= 16; substeps += 15) {
+        double errors[4], speeds[4];
+        for (int i = 0; i < 4; i++) errors[i] = led_error(ldexp(0.02, -i), substeps, &speeds[i]);
+        const double order = rig_order("servo", 0.02, 4, errors);
+        const double fast = rig_order("its speed", 0.02, 4, speeds);
+        cr_expect(order > 1.8 && order < 2.3, "%d parts: order %g", (int)substeps, order);
+        cr_expect(fast > 1.8, "%d parts: order of the speed %g", (int)substeps, fast);
+    }
+}
+
 // Two rods that hang on hinges with stops at 0 between them and at a quarter turn to the world:
 // what falls stays straight, comes to rest level, and no stop is passed.
 Test(variational_limits, stops_between_moving_bodies_hold_a_falling_arm) {

@@ -91,7 +91,7 @@ static const char* const unused[] = {"gap_tolerance", NULL};
 const mabd_formulation_ops mabd_formulation_variational = {
     .name = "variational",
     .paper_name = "VI",
-    .state_version = 1,
+    .state_version = 2,
     .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH |
            MABD_CAN_SPRINGS,
     .integrators = 1U << MABD_INTEGRATOR_RATTLE | 1U << MABD_INTEGRATOR_SYMPLECTIC_EULER,

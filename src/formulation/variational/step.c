@@ -165,7 +165,7 @@ static void push_row(const mabd_variational_solve* s, const mabd_model_joint* j,
     }
 }
 
-// Keep the axes of a joint, and give the half of its dampers that lies before the node.
+// Keep the axes of a joint, and give the part of its dampers that lies before the node.
 static void end_joint(const mabd_variational_solve* s, int32_t joint) {
     mabd_variational_sim* sim = s->sim;
     const mabd_model_joint* j = &sim->model->joints[joint];
@@ -189,14 +189,17 @@ static void end_joint(const mabd_variational_solve* s, int32_t joint) {
         mabd_variational_axis* axis = &sim->next_axis[k];
         const bool acts = own->c > 0 && (own->kind == MABD_VARIATIONAL_AXIS ||
                                          own->kind == MABD_VARIATIONAL_RATE);
+        const mabd_real before = axis->rate;
         axis->rate = acts ? own->c * (own->base - sim->impulse[row]) : (x1[r] - axis->x) / s->h;
+        axis->lack = 0;
         axis->x = x1[r];
         axis->armature = acts ? set->control[r].armature * axis->rate : 0;
         if (!acts || !(own->damping > 0)) continue;
         const mabd_rigid_row J = own->kind == MABD_VARIATIONAL_RATE
                                      ? mabd_variational_turn_row(&view, set->control_row[r].axis)
                                      : mabd_rigid_row_jacobian(&at, &set->control_row[r]);
-        const mabd_real late = -s->h / 2 * own->damping * axis->rate;
+        const mabd_real late = -own->late * own->damping * (own->lagged ? before : axis->rate);
+        axis->lack = s->h / 2 - own->late;
         push_row(s, j, &J, late);
         sim->mean_lambda[row] += late / sim->def.h;
     }

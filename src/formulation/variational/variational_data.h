@@ -54,6 +54,7 @@ typedef struct mabd_variational_axis {
     mabd_real x;        // coordinate [m] or [rad]
     mabd_real armature; // momentum of the armature [kg m/s] or [kg m^2/s]
     mabd_real rate;     // mean rate of the last substep
+    mabd_real lack;     // time before the node in which its damper has not acted yet [s]
 } mabd_variational_axis;
 
 /// What a row does.
@@ -71,7 +72,9 @@ typedef struct mabd_variational_row {
     mabd_real c, base; // compliance, impulse at rate 0
     mabd_real own;     // G M^-1 G' + c
     mabd_real target;  // value of HELD, rate of others
-    mabd_real damping; // explicit half after the end [N s/m] or [N m s/rad], 0 = none
+    mabd_real damping; // explicit part after the end [N s/m] or [N m s/rad], 0 = none
+    mabd_real late;    // its time [s]
+    bool lagged;       // by the rate of the substep before
     mabd_variational_row_kind kind;
 } mabd_variational_row;
 
