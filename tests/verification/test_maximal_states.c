@@ -312,11 +312,6 @@ Test(maximal_states, what_is_not_there_is_refused_by_name) {
     expect_scene_refused(", \"axes\": {\"rx\": {\"lower\": -1}}", "",
                          "'maximal' does not have stops");
     expect_scene_refused(", \"axes\": {\"rx\": {\"friction\": 1}}", "", "stops");
-    expect_scene_refused("",
-                         ", \"springs\": [{\"points\": [{\"body\": \"b\", \"point\": [1, 0, 0]},"
-                         " {\"body\": \"world\", \"point\": [2, 0, 0]}], \"stiffness\": 1,"
-                         " \"length\": 1}]",
-                         "springs");
     expect_scene_refused(
         "", ", \"nodes\": [{\"name\": \"n\", \"position\": [1, 1, 1], \"mass\": 1}]", "nodes");
 }

@@ -69,19 +69,55 @@ Test(redmax_maximal, a_thrown_box_converges_to_its_motion_with_order_1) {
     expect_order(&c);
 }
 
-Test(redmax_maximal, two_boxes_converge_to_joint_coordinates_with_order_1) {
+// Two boxes; springs of all laws, also over points, and cables; the penalty ground, on which a box
+// slides before others hit it.
+Test(redmax_maximal, boxes_springs_and_ground_converge_to_joint_coordinates_with_order_1) {
     const order_case c[] = {
+        {"scenes/redmax/springs.json", "semi-implicit", NULL, NULL, 1e-3, 0.2, 0},
+        {"scenes/redmax/springs.json", "linear-implicit", NULL, NULL, 1e-3, 0.2, 0},
+        {"scenes/redmax/ground.json", "semi-implicit", NULL, NULL, 1e-3, 0.2, 0},
         {"scenes/redmax/joint.json", "semi-implicit", NULL, NULL, 1e-3, 0.3, 0},
         {"scenes/redmax/joint.json", "linear-implicit", NULL, NULL, 1e-3, 0.3, 0},
         {"scenes/redmax/joint.json", "semi-implicit", NULL, NULL, 1e-3, 0.3, 1},
     };
-    for (int i = 0; i < 3; i++) expect_order(&c[i]);
+    for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) expect_order(&c[i]);
 }
 
 Test(redmax_maximal, loops_with_redundant_rows_converge_to_joint_coordinates_with_order_1) {
     const order_case c = {
         "tests/conformance/scenes/parallelogram.json", "auto", NULL, NULL, 1e-3, 0.3, 0};
     expect_order(&c);
+}
+
+// Energy by cause: that of joint coordinates, and a rest of first order.
+Test(redmax_maximal, springs_and_ground_are_booked_by_cause) {
+    static const char* const scenes[] = {"scenes/redmax/springs.json", "scenes/redmax/ground.json"};
+    for (int s = 0; s < 2; s++) {
+        mabd_model* model = rig_file_model(scenes[s], NULL, NULL);
+        const double h = 2e-4, time = 0.2;
+        mabd_sim* exact = reference(model, h, time);
+        const mabd_energy_balance right = mabd_sim_get_energy_balance(exact);
+        const double size = fabs((double)right.dampers) + fabs((double)right.friction);
+        double rest[2];
+        for (int i = 0; i < 2; i++) {
+            const mabd_sim_def def = maximal(ldexp(h, -i));
+            mabd_sim* sim = rig_sim(model, &def);
+            for (int k = 0; k < (int)lround(time / (double)def.h); k++) rig_step(sim);
+            const mabd_energy_balance own = mabd_sim_get_energy_balance(sim);
+            printf("%s: dampers %g (%g), friction %g (%g), spring %g (%g), integrator %g J\n",
+                   scenes[s], (double)own.dampers, (double)right.dampers, (double)own.friction,
+                   (double)right.friction, (double)own.spring, (double)right.spring,
+                   (double)own.integrator);
+            cr_expect(lt(dbl, fabs((double)(own.dampers - right.dampers)), 0.02 * size));
+            cr_expect(lt(dbl, fabs((double)(own.friction - right.friction)), 0.02 * size));
+            cr_expect(lt(dbl, fabs((double)(own.spring - right.spring)), 0.02 * size));
+            rest[i] = fabs((double)own.integrator);
+            mabd_sim_destroy(sim);
+        }
+        cr_expect(lt(dbl, rest[0], 0.05 * size));
+        cr_expect(lt(dbl, rest[1], 0.65 * rest[0]));
+        rig_destroy(exact, model);
+    }
 }
 
 // A script moves a carriage, which carries an oscillator along.

@@ -120,26 +120,37 @@ static mabd_real damping_work(const mabd_redmax_end* from, mabd_real height, mab
     return -(before + after) / 2 * way;
 }
 
+mabd_redmax_end mabd_redmax_ground_end(const mabd_model_ground* g, mabd_vec3 p, mabd_vec3 u,
+                                       mabd_vec3* F) {
+    push now = {.F = mabd_v3(0, 0, 0)};
+    if (!push_at(g, p, u, false, &now)) now.F = mabd_v3(0, 0, 0);
+    const mabd_real height = mabd_v3_dot(g->normal, mabd_v3_sub(p, g->point));
+    const mabd_real lift = mabd_v3_dot(g->normal, now.F);
+    *F = now.F;
+    return (mabd_redmax_end){.F = mabd_v3_axpy(-lift, g->normal, now.F),
+                             .p = p,
+                             .length = height,
+                             .damper = lift + g->stiffness * (height < 0 ? height : 0)};
+}
+
+void mabd_redmax_book_ground_end(const mabd_redmax_end* from, const mabd_redmax_end* to,
+                                 mabd_rigid_works* work) {
+    const mabd_vec3 way = mabd_v3_sub(to->p, from->p);
+    work->dampers += damping_work(from, to->length, to->damper);
+    work->friction -= mabd_v3_dot(mabd_v3_add(from->F, to->F), way) / 2;
+}
+
 void mabd_redmax_book_ground(const mabd_redmax_sim* sim, bool after, mabd_rigid_works* work) {
     const mabd_model_ground* g = sim->model->ground;
     for (int32_t link = 0; link < sim->link_count; link++) {
         const int32_t* first = sim->springs.ground_first + link;
         for (int32_t i = first[0]; i < first[1]; i++) {
             mabd_redmax_end* own = &sim->springs.ground_ends[i];
-            push now = {.F = mabd_v3(0, 0, 0)};
-            mabd_vec3 p, u;
+            mabd_vec3 p, u, F;
             point_motion(sim, link, sim->springs.ground[i], &p, &u);
-            if (!push_at(g, p, u, false, &now)) now.F = mabd_v3(0, 0, 0);
-            const mabd_real height = mabd_v3_dot(g->normal, mabd_v3_sub(p, g->point));
-            const mabd_real lift = mabd_v3_dot(g->normal, now.F);
-            const mabd_real damper = lift + g->stiffness * (height < 0 ? height : 0);
-            const mabd_vec3 F = mabd_v3_axpy(-lift, g->normal, now.F);
-            const mabd_vec3 way = mabd_v3_sub(p, own->p);
-            if (after) {
-                work->dampers += damping_work(own, height, damper);
-                work->friction -= mabd_v3_dot(mabd_v3_add(own->F, F), way) / 2;
-            }
-            *own = (mabd_redmax_end){.F = F, .p = p, .length = height, .damper = damper};
+            const mabd_redmax_end to = mabd_redmax_ground_end(g, p, u, &F);
+            if (after) mabd_redmax_book_ground_end(own, &to, work);
+            *own = to;
         }
     }
 }

@@ -93,6 +93,8 @@ static void lay_out_work(mabd_maximal_sim* sim, mabd_arena* arena) {
     TAKE(D, plan->slot_block[plan->slot_count]);
     TAKE(U, plan->edge_block[plan->edge_count]);
     TAKE(through, (size_t)sim->model->coordinate_count);
+    TAKE(spring_ends, (size_t)sim->model->spring_count);
+    TAKE(ground_ends, (size_t)sim->model->ground_point_count);
     TAKE(reports, (size_t)plan->component_count);
 }
 
@@ -345,7 +347,8 @@ const mabd_formulation_ops mabd_formulation_maximal = {
     .mode = " with coordinates 'maximal'",
     .paper_name = "RedMax, maximal coordinates",
     .state_version = 1,
-    .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
+    .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH |
+           MABD_CAN_SPRINGS | MABD_CAN_GROUND,
     .integrators = 1U << MABD_INTEGRATOR_SEMI_IMPLICIT | 1U << MABD_INTEGRATOR_LINEAR_IMPLICIT,
     .stages = stage_names,
     .unused = unused,

@@ -27,6 +27,13 @@ void mabd_maximal_coordinates(const mabd_maximal_sim* sim, const mabd_model_join
 /// Set the loads of a step on all bodies: those of bodies, and explicit forces of axes
 /// (maximal_loads.c).
 void mabd_maximal_set_loads(mabd_maximal_sim* sim);
+/// Add the forces of springs between points and of the ground at the start of the step to the loads
+/// (maximal_springs.c).
+void mabd_maximal_add_springs(mabd_maximal_sim* sim);
+/// Energy that they store now [J] (maximal_springs.c).
+mabd_real mabd_maximal_spring_energy(const mabd_maximal_sim* sim);
+/// Book what their dampers and friction have taken in the step (maximal_springs.c).
+void mabd_maximal_book_springs(mabd_maximal_sim* sim);
 /// Velocity of a body after the step without forces of rows (maximal_loads.c).
 mabd_rigid_twist mabd_maximal_free_twist(const mabd_maximal_sim* sim, int32_t body);
 /// Write the wrench of the rows of a joint on b in the step to sim->wrench, and the forces on its

@@ -94,5 +94,7 @@ typedef struct mabd_maximal_sim {
     mabd_real* through;             // (coordinates) force on a controlled coordinate over the step
     mabd_redmax_contacts* contacts; // null = none
     double contact_seconds;         // of the step
+    mabd_redmax_end* spring_ends;   // (springs) at the start of the step
+    mabd_redmax_end* ground_ends;   // (points of the ground)
     mabd_maximal_report* reports;   // (components)
 } mabd_maximal_sim;

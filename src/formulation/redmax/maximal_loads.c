@@ -3,7 +3,8 @@
 //
 //   M V~ = M V + h (ad(V)' M V + F)                                          [RM eq. 1.28]
 //
-// F: gravity, forces of the scene and applied ones, drag d (wind - v), and along the rows of axes
+// F: gravity, forces of the scene and applied ones, drag d (wind - v), springs between points and
+// the ground (maximal_springs.c), and along the rows of axes
 // the forces of motors, and of springs, dampers and servos that are no rows themselves. Explicit
 // dampers on three free rotations act on the relative angular velocity r in the joint frame F on b:
 //
@@ -125,6 +126,7 @@ void mabd_maximal_set_loads(mabd_maximal_sim* sim) {
         const mabd_row_set* set = &m->row_sets[m->joints[i].row_set];
         if (set->control_count > 0 || set->motor_count > 0) add_axes(sim, i);
     }
+    mabd_maximal_add_springs(sim);
 }
 
 mabd_rigid_twist mabd_maximal_free_twist(const mabd_maximal_sim* sim, int32_t body) {

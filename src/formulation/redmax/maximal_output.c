@@ -117,6 +117,7 @@ mabd_measure mabd_maximal_measure(const void* self) {
         }
         mabd_rigid_sum_joint(m, i, &view, &sum);
     }
+    sum.out.spring += mabd_maximal_spring_energy(sim);
     return mabd_rigid_sum_end(&sum);
 }
 
@@ -166,6 +167,7 @@ void mabd_maximal_book_step(mabd_maximal_sim* sim, mabd_real time) {
                                   .state = state_at,
                                   .self = sim};
     for (int32_t i = 0; i < sim->model->joint_count; i++) book_joint(sim, &step, i);
+    mabd_maximal_book_springs(sim);
     if (sim->contacts) mabd_redmax_book_contacts(sim->contacts, &step, &sim->books.work);
     if (!mabd_rigid_books_bodies(&step)) return;
     for (int32_t i = 0; i < sim->model->body_count; i++) {
