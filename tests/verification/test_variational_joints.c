@@ -230,6 +230,42 @@ Test(variational_joints, drag_is_of_second_order_and_stable_beyond) {
     cr_expect(lt(dbl, drag_error(0.04, 1000), 1e-12)); // terminal speed, h d/m = 20
 }
 
+// ---- scenes without a rigid motion -------------------------------------------------------------
+
+// Two rods of 1 m between two pins that are `span` apart, under gravity. In line (span 2 m) their
+// middle is free to fall to first order, and falls by g h^2/2, and no impulse along the line closes
+// the ends, which part by the square of that: a step has no solution, however short it is.
+static mabd_status hang_between_pins(double span, mabd_error* error) {
+    char text[1024];
+    const double z = -sqrt(fmax(0, 1 - span * span / 4)), turn = asin(-z) * 180 / acos(-1);
+    sprintf(text,
+            "{\"bodies\": [{\"name\": \"left\", \"shape\": \"box\", \"size\": [1, 0.05, 0.05], "
+            "\"mass\": 1, \"position\": [%.17g, 0, %.17g], \"rotation\": {\"axis\": [0, 1, 0], "
+            "\"degrees\": %.17g}}, {\"name\": \"right\", \"shape\": \"box\", \"size\": [1, 0.05, "
+            "0.05], \"mass\": 1, \"position\": [%.17g, 0, %.17g], \"rotation\": {\"axis\": [0, 1, "
+            "0], \"degrees\": %.17g}}], \"joints\": [{\"type\": \"ball\", \"a\": \"world\", \"b\": "
+            "\"left\", \"anchor\": [0, 0, 0]}, {\"type\": \"ball\", \"a\": \"left\", \"b\": "
+            "\"right\", \"anchor\": [%.17g, 0, %.17g]}, {\"type\": \"ball\", \"a\": \"right\", "
+            "\"b\": \"world\", \"anchor\": [%.17g, 0, 0]}]}",
+            span / 4, z / 2, turn, 0.75 * span, z / 2, -turn, span / 2, z, span);
+    mabd_model* model = rig_text_model(text);
+    const mabd_sim_def def = variational_def(0.005);
+    mabd_sim* sim = rig_sim(model, &def);
+    mabd_step_info info;
+    mabd_status status = MABD_OK;
+    for (int i = 0; i < 10 && status == MABD_OK; i++) status = mabd_sim_step(sim, &info, error);
+    rig_destroy(sim, model);
+    return status;
+}
+
+Test(variational_joints, rods_in_line_between_pins_have_no_motion_and_the_error_says_so) {
+    mabd_error error = {0};
+    cr_expect(eq(int, hang_between_pins(2, &error), MABD_ERR_DIVERGED));
+    cr_expect_not_null(strstr(error.text, "have no rigid motion"), "%s", error.text);
+    cr_expect_not_null(strstr(error.text, "affine"), "%s", error.text);
+    cr_expect(eq(int, hang_between_pins(1.9, &error), MABD_OK), "%s", error.text);
+}
+
 // ---- same bits ---------------------------------------------------------------------------------
 
 static void states_of(const mabd_sim* sim, size_t n, mabd_real* out) {

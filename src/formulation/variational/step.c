@@ -294,6 +294,21 @@ static void measure_rows(const mabd_variational_solve* s) {
     }
 }
 
+// Name the cause of a step that does not converge, where it has no solution, nor would have in one
+// part.
+static void explain(mabd_variational_solve* s) {
+    mabd_variational_report* report = s->report;
+    int32_t joint = -1;
+    if (report->status != MABD_ERR_DIVERGED) return;
+    rewind_island(s);
+    s->h = s->sim->def.h, s->time = s->sim->time;
+    start_substep(s, s->h / 2);
+    if (!mabd_variational_has_conflict(s, &joint)) return;
+    report->body = -1, report->joint = joint;
+    report->reason = "bodies stretched between joints have no rigid motion (formulation 'affine' "
+                     "strains them): rows contradict each other at";
+}
+
 // The step in as many parts as its forces allow. A step whose own forces ask for more is taken
 // again, and so is one that fails; both keep their depth, because every change of it ends the
 // conservation of energy. A given number of parts is halved for one step only.
@@ -317,7 +332,10 @@ static void step_island(void* context, int32_t index, int32_t thread) {
             island->depth = depth;
             continue;
         }
-        if (report->retries == sim->def.max_halvings || parts >= PARTS_MAX) return;
+        if (report->retries == sim->def.max_halvings || parts >= PARTS_MAX) {
+            explain(&s);
+            return;
+        }
         report->retries++, halved++;
         if (given > 0 || island->touch_count > 0) continue; // of contacts, for this time only
         island->depth++, halved--;

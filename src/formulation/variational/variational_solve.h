@@ -97,6 +97,12 @@ mabd_status mabd_variational_fail(const mabd_variational_solve* s, mabd_status s
 /// symplectic-euler.
 void mabd_variational_drift(const mabd_variational_solve* s);
 
+// ---- failures (explain.c) ----------------------------------------------------------------------
+
+/// True if a substep that does not converge has no solution: its rows contradict each other to
+/// second order. *joint gets a joint of them. Overwrites the iterate.
+bool mabd_variational_has_conflict(const mabd_variational_solve* s, int32_t* joint);
+
 // ---- substeps (substeps.c) ---------------------------------------------------------------------
 
 /// Return the least depth that the forces of the last substep allow for a step of h [s], at least
