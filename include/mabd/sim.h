@@ -572,6 +572,10 @@ typedef struct mabd_impulse_step_info {
     mabd_real impulse_change; // largest change of an impulse in the last sweep, relative to the
                               // largest impulse; above 1e-3 the step has not converged
     int32_t colors;           // of joints and contacts: rows of a color are independent
+    int32_t carriers;  // bodies whose joints carry more than their inertia holds in a substep:
+                       // impulses turn them as bodies of more inertia
+    mabd_real carried; // largest ratio of that inertia to their own, 0 without such bodies; its
+                       // root times `substeps` is a number of substeps that needs none
 } mabd_impulse_step_info;
 
 /// Report of one step.

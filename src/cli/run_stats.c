@@ -72,6 +72,8 @@ static void add_own(run_stats* stats, const mabd_step_info* info) {
     stats->restarts += info->variational.restarts;
     stats->impulse_change_max =
         fmax(stats->impulse_change_max, (double)info->impulse.impulse_change);
+    if (info->impulse.carriers > stats->carriers_max) stats->carriers_max = info->impulse.carriers;
+    stats->carried_max = fmax(stats->carried_max, (double)info->impulse.carried);
     if (info->impulse.colors > stats->colors_max) stats->colors_max = info->impulse.colors;
 }
 

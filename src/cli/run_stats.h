@@ -25,7 +25,8 @@ typedef struct run_stats {
     int64_t barrier_iterations, restarts;    // of the variational formulation: in all
     int64_t substeps_max;                    // most parts of one step
     int64_t colors_max;                      // of the impulse formulation
-    double impulse_change_max;
+    int64_t carriers_max;                    // likewise
+    double impulse_change_max, carried_max;
     double consistency_min, round_off_max;
     double rotation_max, friction_lag_max;       // of the affine formulation
     double tolerance_used_max;                   // that contacts were judged by [m]

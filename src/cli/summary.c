@@ -193,6 +193,8 @@ static void add_own(json_t* root, const summary_source* s) {
     case MABD_FORMULATION_IMPULSE:
         summary_set_real(own, "impulse_change", stats->impulse_change_max);
         set_integer(own, "colors", stats->colors_max);
+        set_integer(own, "carriers", stats->carriers_max);
+        summary_set_real(own, "carried", stats->carried_max);
         break;
     default:
         break;

@@ -122,6 +122,10 @@ void summary_print(const summary_source* s, FILE* out) {
     if (stats->substeps_max > 1) {
         fprintf(out, ", at most %lld substeps", (long long)stats->substeps_max);
     }
+    if (stats->carriers_max > 0) {
+        fprintf(out, ", at most %lld bodies with up to %.3g times their inertia",
+                (long long)stats->carriers_max, stats->carried_max);
+    }
     if (stats->guarded > 0) {
         fprintf(out, ", %lld times by the energy guard", (long long)stats->guarded);
     }

@@ -34,14 +34,12 @@ static void expect_failure(const char* path, const mabd_sim_def* def, int steps)
     rig_destroy(sim, model);
 }
 
-// Light parts between heavy ones, on stiff springs, and without relaxation: without the rule they
-// reach 2.5e69 J, 2e33 J and 8e16 J.
+// Without relaxation errors of positions enter the impulses that the next substep begins with.
 Test(impulse_divergence, sweeps_that_gain_energy_fail) {
-    const mabd_sim_def figure = impulse_def(0.033, 4, 1, 1), tree = impulse_def(0.01, 4, 1, 1);
-    const mabd_sim_def arm = impulse_def(0.01, 4, 1, 0);
+    const mabd_sim_def figure = impulse_def(0.033, 4, 1, 0), tree = impulse_def(0.01, 4, 1, 0);
     expect_failure("scenes/figure.json", &figure, 100);
     expect_failure("scenes/tree.json", &tree, 200);
-    expect_failure("scenes/arm.json", &arm, 300);
+    expect_failure("scenes/walker.json", &tree, 100);
 }
 
 // ---- bodies that are driven --------------------------------------------------------------------

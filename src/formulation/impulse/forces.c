@@ -141,9 +141,11 @@ void mabd_impulse_add_loads(mabd_impulse_sim* sim) {
         memcpy(sim->begin_lines, sim->lines, ((size_t)m->body_count + 1) * sizeof *sim->lines);
     }
     set_loads(sim);
+    mabd_impulse_take_loads(sim);
     for (int32_t i = 0; i < m->script_count; i++) start_script(sim, m->scripts[i].body);
     do_bodies(sim, MABD_IMPULSE_BODY_START,
               mabd_rigid_wind(m, sim->from, sim->h, sim->from + sim->h / 2));
+    mabd_impulse_raise_inertia(sim);
 }
 
 // ---- motion ------------------------------------------------------------------------------------

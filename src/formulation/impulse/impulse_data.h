@@ -105,6 +105,13 @@ typedef struct mabd_impulse_axis {
     mabd_real before;       // J V at the start of the substep
 } mabd_impulse_axis;
 
+/// A body that carries more than its inertia holds (carriers.c).
+typedef struct mabd_impulse_carrier {
+    int32_t body;
+    mabd_sym3 over;   // inverse of the inertia that impulses see, principal frame [1/(kg m^2)]
+    mabd_vec3 torque; // of loads in the substep, principal frame [N m]
+} mabd_impulse_carrier;
+
 /// How rows give way: dl = mass K^-1 (-(J V + b)) - leak l, b = rate C.
 typedef struct mabd_impulse_soft {
     mabd_real rate; // [1/s]
@@ -180,8 +187,13 @@ typedef struct mabd_impulse_sim {
     mabd_rigid_wrench* load;         // (bodies + 1)
     mabd_impulse_axis* axes;         // (axes) by joint
     mabd_rigid_stability* stability; // (bodies)
-    mabd_real* axis_work;            // (coordinates) work through the controls in the step [J]
-    mabd_real change, largest;       // of impulses in the last sweep
-    int32_t sweep;                   // number of the sweep in the step
-    bool turned;                     // the substep begins backwards (sweep.c)
+    mabd_real* carried;              // (bodies + 1) bound of stiffness against turns [N m]
+    mabd_impulse_carrier* carriers;  // (bodies) the first carrier_count
+    int32_t carrier_count;
+    mabd_real carried_most;    // largest (h w)^2 of them
+    bool carrying;             // there were some since the start
+    mabd_real* axis_work;      // (coordinates) work through the controls in the step [J]
+    mabd_real change, largest; // of impulses in the last sweep
+    int32_t sweep;             // number of the sweep in the step
+    bool turned;               // the substep begins backwards (sweep.c)
 } mabd_impulse_sim;

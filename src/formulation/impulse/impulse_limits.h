@@ -12,6 +12,9 @@
 #define MABD_IMPULSE_PROJECT_LEAST ((mabd_real)1e-13)
 /// Error from which it is said if no projection makes it smaller (2-norm) [m], [rad].
 #define MABD_IMPULSE_PROJECT_MUCH ((mabd_real)1e-6)
+/// Stiffness against turns of a body with which the torque of a rotation row counts, relative to
+/// the torque: soft rows of carriers open by 4/(pi^2 40) = 0.01 rad at most (carriers.c).
+#define MABD_IMPULSE_TORQUE_STIFFNESS ((mabd_real)40)
 /// Most halvings of a projection.
 #define MABD_IMPULSE_PROJECT_HALVINGS 6
 /// Packs of bodies that a thread takes at once: 512 bodies.

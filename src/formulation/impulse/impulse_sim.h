@@ -74,6 +74,18 @@ mabd_real mabd_impulse_input(const mabd_impulse_sim* sim, const mabd_model_joint
 /// Coordinates and rates of controls at the state (axes.c).
 void mabd_impulse_read_coordinates(mabd_impulse_sim* sim);
 
+/// Find the bodies that carry more than their inertia holds, by the impulses of the last substep
+/// (carriers.c).
+void mabd_impulse_find_carriers(mabd_impulse_sim* sim);
+/// Take the torques of loads off them, and after velocities have loads, set their inertia and turn
+/// them by these torques (carriers.c).
+void mabd_impulse_take_loads(mabd_impulse_sim* sim);
+void mabd_impulse_raise_inertia(mabd_impulse_sim* sim);
+/// Return the inverse of the inertia that a body of moments I has under the stiffness S [N m]
+/// against turns, principal frame, in substeps of h [s], and the largest (h w)^2 (carriers.c).
+mabd_sym3 mabd_impulse_raised_inverse(const mabd_real I[3], mabd_sym3 S, mabd_real h,
+                                      mabd_real* most);
+
 /// Parts of the next step (substeps.c).
 int32_t mabd_impulse_substeps(const mabd_impulse_sim* sim);
 /// Raise the number of automatic substeps to what the state needs (substeps.c).

@@ -33,6 +33,7 @@ typedef struct mabd_impulse_placing {
     const mabd_sym3* inertia;     // (bodies + 1) inverse, world [1/(kg m^2)]
     const mabd_vec3* shift;       // (bodies + 1) rate of turning besides w (forces.c)
     bool shifts;                  // some are not zero
+    bool carrying;                // inertia of bodies may differ from that of create
     int32_t world;                // body_count
     mabd_real rate;               // of errors [1/s]
 } mabd_impulse_placing;

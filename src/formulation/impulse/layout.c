@@ -78,6 +78,8 @@ static size_t lay_out(mabd_impulse_sim* sim, mabd_arena* arena) {
     TAKE(load, bodies);
     TAKE(axes, axes);
     TAKE(stability, bodies);
+    TAKE(carried, bodies);
+    TAKE(carriers, bodies);
     TAKE(axis_work, (size_t)m->coordinate_count);
     return state;
 }

@@ -129,6 +129,13 @@ static void gap_pack(const mabd_impulse_placing* place, int32_t pack, mabd_lanes
     }
 }
 
+// Inverse moments of round bodies, of which some may carry loads (carriers.c).
+static void load_moments(const mabd_impulse_placing* place, const int32_t* body, mabd_lanes* to) {
+    for (int l = 0; l < MABD_LANES; l++) {
+        if (body[l] >= 0) to->at[l] = place->inertia[body[l]].xx;
+    }
+}
+
 static void place_pack(const mabd_impulse_placing* place, int32_t pack) {
     const mabd_impulse_packs* packs = place->packs;
     const bool iso = packs->order.pack_kind[pack] == MABD_IMPULSE_BALL;
@@ -136,6 +143,9 @@ static void place_pack(const mabd_impulse_placing* place, int32_t pack) {
     side_lanes a, b;
     load_side(place, packs->body[pack][0], &a, iso ? NULL : d + 2);
     load_side(place, packs->body[pack][1], &b, iso ? NULL : d + 8);
+    for (int k = 0; iso && place->carrying && k < 2; k++) {
+        load_moments(place, packs->body[pack][k], d + 2 + k);
+    }
     for (int c = 0; c < MABD_LANES; c += MABD_WIDE) {
         if (iso) {
             place_ball(place, &a, &b, X, d, c);

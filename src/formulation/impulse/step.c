@@ -111,6 +111,8 @@ static void report(const mabd_impulse_sim* sim, mabd_step_info* info) {
     info->iterations = parts * (def->sweeps + def->relaxations);
     info->impulse.colors = sim->blocks ? sim->blocks->packs.order.color_count : 0;
     info->impulse.impulse_change = sim->largest > 0 ? sim->change / sim->largest : 0;
+    info->impulse.carriers = sim->carrier_count;
+    info->impulse.carried = sim->carried_most;
     info->converged = !(info->impulse.impulse_change > MABD_IMPULSE_CONVERGED);
     if (sim->contacts) mabd_impulse_report_contacts(sim, info);
     report_balls(sim, info);
@@ -149,6 +151,7 @@ static mabd_status advance(mabd_impulse_sim* sim, mabd_real time, mabd_error* er
     sim->soft_contact =
         mabd_impulse_soft_row(def, def->contact_hertz, MABD_IMPULSE_CONTACT_DAMPING, sim->h);
     sim->sweep = 0;
+    mabd_impulse_find_carriers(sim);
     MABD_TRY(find_contacts(sim, time, error));
     for (int32_t k = 0; k < parts; k++) {
         sim->from = time + (mabd_real)k * sim->h;
