@@ -89,10 +89,30 @@ static void set_side(void* self, int side, mabd_vec3 x, mabd_redmax_contact* p) 
     set_rows(sim, side, p);
 }
 
-// The response of a part to a row: its variations are in sim->x.
-static void respond(void* self, int32_t part, const mabd_redmax_contact* contact, int r) {
+// Parts without borders respond to several rows at a time.
+static int responses_of(const void* self, int32_t part) {
+    const mabd_redmax_sim* sim = self;
+    return sim->parts[part].border_count > 0 ? 1 : MABD_RESPONSES;
+}
+
+// The responses of a part to rows: with borders the variations are in sim->x.
+static void respond(void* self, int32_t part, int count, const mabd_redmax_row* rows) {
     mabd_redmax_sim* sim = self;
     const mabd_redmax_solve* s = &sim->contact_solves[part];
+    const mabd_redmax_contact* contact = rows->contact;
+    const int r = rows->r;
+    if (responses_of(sim, part) > 1) {
+        mabd_redmax_clear_responses(s);
+        for (int l = 0; l < count; l++) {
+            const mabd_redmax_contact* own = rows[l].contact;
+            for (int side = 0; side < 2; side++) {
+                if (own->part[side] != part) continue;
+                mabd_redmax_set_wrench(sim, own->link[side], l, own->row[side][rows[l].r]);
+            }
+        }
+        mabd_redmax_find_responses(s);
+        return;
+    }
     memset(sim->step + s->part->freedom_first, 0,
            (size_t)s->part->freedom_count * sizeof *sim->step);
     for (int side = 0; side < 2; side++) {
@@ -102,18 +122,21 @@ static void respond(void* self, int32_t part, const mabd_redmax_contact* contact
     mabd_redmax_respond(s, sim->step);
 }
 
-static mabd_spatial motion(const void* self, const mabd_redmax_contact* contact, int side) {
+static mabd_spatial motion(const void* self, const mabd_redmax_contact* contact, int side,
+                           int32_t part, int lane) {
     const mabd_redmax_sim* sim = self;
+    if (responses_of(sim, part) > 1) return mabd_redmax_response(sim, contact->link[side], lane);
     return mabd_sp_load(sim->x + MABD_VARIATION * (size_t)contact->link[side] + 12);
 }
 
 mabd_redmax_contact_host mabd_redmax_contact_host_of(mabd_redmax_sim* sim) {
-    return (mabd_redmax_contact_host){sim, set_side, respond, motion};
+    return (mabd_redmax_contact_host){sim, set_side, respond, motion, responses_of};
 }
 
 mabd_status mabd_redmax_find_contacts(mabd_redmax_sim* sim) {
     mabd_redmax_contacts* c = sim->contacts;
     const mabd_redmax_contact_host host = mabd_redmax_contact_host_of(sim);
+    MABD_TRY(mabd_redmax_take_responses(sim));
     const mabd_real before = place(sim, &sim->now, sim->time);
     write_poses(sim, sim->time, c->from, c->velocity);
     const mabd_real after = place(sim, &sim->next, sim->time + sim->def.h);

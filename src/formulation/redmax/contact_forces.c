@@ -115,19 +115,40 @@ static mabd_real* block_of(const contact_problem* p, int32_t i, int32_t k) {
     return from < p->W.end[i] && p->W.column[from] == k ? p->block + 9 * (size_t)from : NULL;
 }
 
-// Add the response of a part to row r of contact k, at all its contacts.
-static void add_column(contact_problem* p, int32_t part, int32_t k, int r) {
-    p->host->respond(p->host->self, part, &p->points[k], r);
+// Add the responses of a part to rows of contacts, at all its contacts.
+static void add_columns(contact_problem* p, int32_t part, int count, const mabd_redmax_row* rows) {
+    p->host->respond(p->host->self, part, count, rows);
     for (int32_t i = 0; i < p->count; i++) {
         for (int side = 0; side < 2; side++) {
             if (p->points[i].part[side] != part) continue;
-            const mabd_spatial xi = p->host->motion(p->host->self, &p->points[i], side);
-            mabd_real* block = block_of(p, i, k);
-            for (int c = 0; c < 3; c++) {
-                block[3 * c + r] += mabd_sp_dot(p->points[i].row[side][c], xi);
+            for (int l = 0; l < count; l++) {
+                const int32_t k = (int32_t)(rows[l].contact - p->points);
+                const mabd_spatial xi =
+                    p->host->motion(p->host->self, &p->points[i], side, part, l);
+                mabd_real* block = block_of(p, i, k);
+                for (int c = 0; c < 3; c++) {
+                    block[3 * c + rows[l].r] += mabd_sp_dot(p->points[i].row[side][c], xi);
+                }
             }
         }
     }
+}
+
+// Add the responses of a part to all rows of its contacts.
+static void add_part(contact_problem* p, int32_t part) {
+    const int most = p->host->responses_of(p->host->self, part);
+    mabd_redmax_row rows[MABD_RESPONSES];
+    int count = 0;
+    for (int32_t k = 0; k < p->count; k++) {
+        if (p->points[k].part[0] != part && p->points[k].part[1] != part) continue;
+        for (int r = 0; r < 3; r++) {
+            rows[count++] = (mabd_redmax_row){&p->points[k], r};
+            if (count < most) continue;
+            add_columns(p, part, count, rows);
+            count = 0;
+        }
+    }
+    if (count > 0) add_columns(p, part, count, rows);
 }
 
 // Take the symmetric part of W: that of H is not quite symmetric, and the laws need a minimum.
@@ -152,12 +173,8 @@ static mabd_real without_hold(mabd_real own, mabd_real held) {
 }
 
 static void fill_matrix(contact_problem* p) {
-    for (int32_t k = 0; k < p->count; k++) {
-        const int32_t a = p->points[k].part[0], b = p->points[k].part[1];
-        for (int r = 0; r < 3; r++) {
-            if (b >= 0) add_column(p, b, k, r);
-            if (a >= 0 && a != b) add_column(p, a, k, r);
-        }
+    for (int32_t part = 0; part < p->c->part_count; part++) {
+        if (p->c->touches[part]) add_part(p, part);
     }
     make_symmetric(p);
     for (int32_t i = 0; i < p->count; i++) {

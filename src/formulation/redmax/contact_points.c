@@ -60,6 +60,7 @@ void mabd_redmax_contacts_destroy(mabd_redmax_contacts* c) {
     mabd_list_free(&allocator, &c->points, sizeof(mabd_redmax_contact));
     mabd_list_free(&allocator, &c->reals, sizeof(mabd_real));
     mabd_list_free(&allocator, &c->columns, sizeof(int32_t));
+    mabd_list_free(&allocator, &c->responses, MABD_RESPONSES * sizeof(mabd_real));
     mabd_list_free(&allocator, &c->start, sizeof(int32_t));
     mabd_list_free(&allocator, &c->dense, sizeof(mabd_real));
     mabd_list_free(&allocator, &c->chosen, sizeof(int32_t));
@@ -74,6 +75,7 @@ size_t mabd_redmax_contacts_bytes(const mabd_redmax_contacts* c) {
            mabd_bytes((size_t)c->points.capacity, sizeof(mabd_redmax_contact)) +
            mabd_bytes((size_t)c->reals.capacity, sizeof(mabd_real)) +
            mabd_bytes((size_t)c->columns.capacity, sizeof(int32_t)) +
+           mabd_bytes((size_t)c->responses.capacity, MABD_RESPONSES * sizeof(mabd_real)) +
            mabd_bytes((size_t)c->start.capacity, sizeof(int32_t)) +
            mabd_bytes((size_t)c->dense.capacity, sizeof(mabd_real)) +
            mabd_bytes((size_t)c->chosen.capacity, sizeof(int32_t)) +

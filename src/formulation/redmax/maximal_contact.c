@@ -70,8 +70,11 @@ static void set_column(mabd_maximal_sim* sim, int32_t component) {
 }
 
 // Velocities of the bodies of a component by unit forces along a row: sim->push_u.
-static void respond(void* self, int32_t component, const mabd_redmax_contact* contact, int r) {
+static void respond(void* self, int32_t component, int count, const mabd_redmax_row* rows) {
     mabd_maximal_sim* sim = self;
+    const mabd_redmax_contact* contact = rows->contact;
+    const int r = rows->r;
+    (void)count; // 1
     const mabd_plan_component* c = &sim->plan->components[component];
     const mabd_rigid_mobility K = mabd_maximal_mobility(sim);
     const mabd_rigid_twist zero = {{0, 0, 0}, {0, 0, 0}};
@@ -96,8 +99,15 @@ static void respond(void* self, int32_t component, const mabd_redmax_contact* co
     }
 }
 
-static mabd_spatial motion(const void* self, const mabd_redmax_contact* contact, int side) {
+static int responses_of(const void* self, int32_t component) {
+    (void)self, (void)component;
+    return 1;
+}
+
+static mabd_spatial motion(const void* self, const mabd_redmax_contact* contact, int side,
+                           int32_t component, int lane) {
     const mabd_maximal_sim* sim = self;
+    (void)component, (void)lane;
     const int32_t body = contact->body[side];
     const mabd_rigid_twist* u = &sim->push_u[body];
     return mabd_sp_scale(sim->def.h, mabd_sp(u->w, mabd_m3_tmul(sim->poses[body].R, u->v)));
@@ -123,7 +133,7 @@ static void move_components(mabd_maximal_sim* sim) {
 
 mabd_status mabd_maximal_meet(mabd_maximal_sim* sim, mabd_step_info* info) {
     mabd_redmax_contacts* c = sim->contacts;
-    const mabd_redmax_contact_host host = {sim, set_side, respond, motion};
+    const mabd_redmax_contact_host host = {sim, set_side, respond, motion, responses_of};
     const double clock = mabd_clock();
     write_poses(sim, &sim->now, sim->time, c->from, c->velocity);
     write_poses(sim, &sim->next, sim->time + sim->def.h, c->to, NULL);

@@ -38,6 +38,7 @@ typedef struct mabd_redmax_contacts {
     mabd_list reals;          // of the problem: mabd_real
     mabd_list columns, start; // int32_t
     mabd_list dense;          // of a direct solve: mabd_real
+    mabd_list responses;      // of a part to several wrenches (responses.c)
     mabd_list chosen, taken;  // contacts in it: int32_t, bool
     mabd_real *from, *to;     // (bodies x 12) poses at the ends of the step
     mabd_vec3* velocity;      // (bodies x 2) of centres and angular, world, at its start
@@ -52,16 +53,40 @@ typedef struct mabd_redmax_contacts {
     size_t memory_size;
 } mabd_redmax_contacts;
 
+/// Most responses at a time.
+#define MABD_RESPONSES 8
+/// A row of a contact.
+typedef struct mabd_redmax_row {
+    const mabd_redmax_contact* contact;
+    int r;
+} mabd_redmax_row;
+
 /// The coordinates in which the bodies move.
 typedef struct mabd_redmax_contact_host {
     void* self;
     /// Set link, part and rows of a side of a contact at the world point x.
     void (*set_side)(void* self, int side, mabd_vec3 x, mabd_redmax_contact* contact);
-    /// Compute the motion of a part in the step by unit forces along row r of a contact.
-    void (*respond)(void* self, int32_t part, const mabd_redmax_contact* contact, int r);
-    /// The motion of the link of a side of a contact that respond has computed.
-    mabd_spatial (*motion)(const void* self, const mabd_redmax_contact* contact, int side);
+    /// Compute the motions of a part in the step by unit forces along each of `count` rows of
+    /// contacts; count is at most that of responses_of the part.
+    void (*respond)(void* self, int32_t part, int count, const mabd_redmax_row* rows);
+    /// The motion of the link of a side of a contact by row number `lane` of the last of these.
+    mabd_spatial (*motion)(const void* self, const mabd_redmax_contact* contact, int side,
+                           int32_t part, int lane);
+    /// Rows that may be taken at once, 1 .. MABD_RESPONSES.
+    int (*responses_of)(const void* self, int32_t part);
 } mabd_redmax_contact_host;
+
+/// Take the memory of responses (responses.c). MABD_ERR_MEMORY.
+mabd_status mabd_redmax_take_responses(struct mabd_redmax_sim* sim);
+/// Begin with no wrenches on a part (responses.c).
+void mabd_redmax_clear_responses(const mabd_redmax_solve* s);
+/// Add a wrench on a link to response number `lane` (responses.c).
+void mabd_redmax_set_wrench(const struct mabd_redmax_sim* sim, int32_t link, int lane,
+                            mabd_spatial F);
+/// Compute the responses of a part without borders by its last factor (responses.c).
+void mabd_redmax_find_responses(const mabd_redmax_solve* s);
+/// Return the motion of a link in a response (responses.c).
+mabd_spatial mabd_redmax_response(const struct mabd_redmax_sim* sim, int32_t link, int lane);
 
 /// Take the memory of contacts in steps of h [s] between bodies that move in parts. *out is null if
 /// the model has no contacts. MABD_ERR_MEMORY: destroy *out.
