@@ -59,6 +59,25 @@ static bool same_method(const compare_row* a, const compare_row* b) {
     return a->formulation == b->formulation && a->integrator == b->integrator;
 }
 
+// A formulation has the same color in the plots of all scenes; its further integrators have those
+// that are left.
+static const char* color_of(const drawing* d, int method) {
+    int others = 0;
+    for (int k = 0; k < method; k++) {
+        bool first = true;
+        for (int i = 0; i < k; i++) {
+            first = first && d->methods[i]->formulation != d->methods[k]->formulation;
+        }
+        others += !first;
+    }
+    for (int k = 0; k < method; k++) {
+        if (d->methods[k]->formulation == d->methods[method]->formulation) {
+            return plot_colours[(MABD_FORMULATION_COUNT + others) % PLOT_COLOURS];
+        }
+    }
+    return plot_colours[d->methods[method]->formulation % PLOT_COLOURS];
+}
+
 static void find_methods(drawing* d) {
     double h = NAN;
     d->over_time = true;
@@ -173,7 +192,7 @@ static void put_panel(drawing* d, FILE* out) {
                                          : "step h [s]",
                         out);
     for (int i = 0; i < d->method_count; i++) {
-        fprintf(out, "<g stroke=\"%s\" stroke-width=\"1.8\">\n", plot_colours[i % PLOT_COLOURS]);
+        fprintf(out, "<g stroke=\"%s\" stroke-width=\"1.8\">\n", color_of(d, i));
         if (is_course(d)) {
             put_course(d, d->methods[i], out);
         } else {
@@ -189,7 +208,7 @@ static void put_legend(const drawing* d, FILE* out) {
         const double y = TOP + 10 + ENTRY * i;
         char label[96];
         fprintf(out, "<path stroke=\"%s\" stroke-width=\"1.8\" d=\"M%d %.1fh26\"/>\n",
-                plot_colours[i % PLOT_COLOURS], LEGEND, y - 4);
+                color_of(d, i), LEGEND, y - 4);
         snprintf(label, sizeof(label), "%s %s", mabd_formulation_name(row->formulation),
                  mabd_integrator_name(row->integrator));
         plot_put_text(LEGEND + 34, y, " fill=\"#222\"", label, out);
