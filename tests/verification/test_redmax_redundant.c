@@ -94,3 +94,40 @@ Test(redmax_redundant, second_welds_change_nothing) {
 Test(redmax_redundant, second_welds_along_a_long_chain_change_nothing) {
     expect_idle_welds(24, 1e-10);
 }
+
+// Two rods of weight W and length L hang between points 2L(1 - s) apart, d = L sqrt(1 - (1 - s)^2)
+// deep. Moments of one of them about its point: T d = W L (1 - s)/2. So T grows as 1/sqrt(s), and
+// at s = 0 no force is in equilibrium with the weights.
+Test(redmax_redundant, taut_rods_pull_with_forces_that_have_no_limit) {
+    static const double slack[] = {1e-2, 1e-4, 1e-6};
+    double pull[3];
+    for (int i = 0; i < 3; i++) {
+        const double half = 1 - slack[i], depth = sqrt(1 - half * half);
+        const double angle = atan2(depth, half) * 180 / 3.14159265358979323846;
+        char text[1400];
+        snprintf(
+            text, sizeof text,
+            "{\"bodies\": ["
+            "{\"name\": \"a\", \"mass\": 2, \"inertia\": [0.1, 0.1, 0.1], \"position\": [%.17g, 0, "
+            "%.17g], \"rotation\": {\"axis\": [0, 1, 0], \"degrees\": %.17g}},"
+            "{\"name\": \"b\", \"mass\": 2, \"inertia\": [0.1, 0.1, 0.1], \"position\": [%.17g, 0, "
+            "%.17g], \"rotation\": {\"axis\": [0, 1, 0], \"degrees\": %.17g}}], \"joints\": ["
+            "{\"type\": \"ball\", \"b\": \"a\", \"anchor\": [%.17g, 0, 0]},"
+            "{\"type\": \"ball\", \"a\": \"a\", \"b\": \"b\", \"anchor\": [0, 0, %.17g]},"
+            "{\"type\": \"ball\", \"b\": \"b\", \"anchor\": [%.17g, 0, 0]}]}",
+            -half / 2, -depth / 2, angle, half / 2, -depth / 2, -angle, -half, -depth, half);
+        mabd_model* model = rig_text_model(text);
+        mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, (mabd_real)0.01);
+        def.formulation = MABD_FORMULATION_REDMAX;
+        mabd_sim* sim = rig_sim(model, &def);
+        mabd_real forces[18];
+        for (int k = 0; k < 5; k++) cr_expect(le(i32, rig_step(sim).iterations, 4));
+        mabd_sim_get_joint_forces(sim, forces);
+        pull[i] = fabs((double)forces[6]); // at the middle, along x
+        const double exact = 2 * 9.81 * half / (2 * depth);
+        cr_expect(lt(dbl, fabs(pull[i] - exact), 1e-3 * exact), "s = %g: %g N of %g", slack[i],
+                  pull[i], exact);
+        rig_destroy(sim, model);
+    }
+    cr_expect(lt(dbl, 99, pull[2] / pull[0]));
+}
