@@ -214,8 +214,9 @@ typedef struct mabd_gradient_info {
 
 /// Parameters and terms that were read from a file (docs/guide/gradients.md).
 typedef struct mabd_loss mabd_loss;
-/// Read a loss file for runs of `model` with `steps` steps of h [s]; names become indices. *loss is
-/// null on failure: MABD_ERR_ARG; MABD_ERR_IO: the file cannot be read; MABD_ERR_INPUT: the file is
+/// Read a loss file for runs of `model` with `steps` steps of h [s]; names become indices, in a
+/// model of copies "3/arm" those of copy 3 and "arm" those of the first one. *loss is null on
+/// failure: MABD_ERR_ARG; MABD_ERR_IO: the file cannot be read; MABD_ERR_INPUT: the file is
 /// wrong, or names what the model does not have, and the error has line and column;
 /// MABD_ERR_MEMORY.
 MABD_API mabd_status mabd_loss_load(const mabd_model* model, mabd_real h, int64_t steps,

@@ -2,6 +2,7 @@
 // `mabd batch`: copies of a scene in one model, each with its own parameters and targets. Steps,
 // recording and reports are those of `mabd run`.
 #include "cli/batch_draw.h"
+#include "cli/batch_vary.h"
 #include "cli/cli.h"
 #include "cli/run_extra.h"
 #include "cli/summary.h"
@@ -23,116 +24,41 @@ static const char NOTES[] = "Numbers are drawn uniformly between LOW and HIGH, f
                             "Example: mabd batch scenes/arm.json --copies 64 --vary load=0.2:3 "
                             "--control elbow=-1:1 --time 2";
 
-/// A range "NAME=LOW:HIGH" of the command line.
-typedef struct range {
-    char name[NAME_SIZE];
-    double low, high;
-} range;
-
 typedef struct batch {
-    int64_t copies, seed, control_every;
-    option_texts vary_texts, control_texts;
-    int32_t vary_count, range_count;
-    range vary[OPTION_TEXTS_MAX];   // of parameters
-    range ranges[OPTION_TEXTS_MAX]; // of targets, by joint
-    char values[OPTION_TEXTS_MAX][32];
+    batch_vary vary; // copies and their parameters
+    int64_t control_every;
+    option_texts control_texts;
+    int32_t range_count;
+    batch_range ranges[OPTION_TEXTS_MAX]; // of targets, by joint
     int32_t control_count;
-    bool* which;                // (controls) true if targets are drawn
-    const range** range_of;     // (controls)
-    mabd_real* targets;         // (copies x controls)
-    double *parameters, *drawn; // recorded: (copies x vary), (periods x copies x controls)
+    bool* which;                  // (controls) true if targets are drawn
+    const batch_range** range_of; // (controls)
+    mabd_real* targets;           // (copies x controls)
+    double *parameters, *drawn;   // recorded: (copies x vary), (periods x copies x controls)
     mabd_record_array arrays[2];
     int32_t array_count;
 } batch;
 
 // ---- the command line --------------------------------------------------------------------------
 
-static int say(const char* name, const char* text, const char* what) {
-    fprintf(stderr, "mabd batch: --%s: %s '%s'\nTry 'mabd batch --help'.\n", name, text, what);
-    return CLI_BAD_INPUT;
-}
-
-static bool parse_range(const char* text, range* out) {
-    const char *equals = strchr(text, '='), *colon = equals ? strchr(equals, ':') : NULL;
-    char low[64];
-    if (colon == NULL || equals == text || (size_t)(equals - text) >= sizeof(out->name)) {
-        return false;
-    }
-    const size_t length = (size_t)(colon - equals - 1);
-    if (length >= sizeof(low)) return false;
-    memcpy(low, equals + 1, length);
-    low[length] = '\0';
-    memcpy(out->name, text, (size_t)(equals - text));
-    out->name[equals - text] = '\0';
-    return options_real(low, &out->low) && options_real(colon + 1, &out->high) &&
-           out->low <= out->high;
-}
-
-static int parse_ranges(const char* name, const option_texts* texts, range* ranges,
-                        int32_t* count) {
-    for (int32_t i = 0; i < texts->count; i++) {
-        if (!parse_range(texts->items[i], &ranges[i])) {
-            return say(name, "expected NAME=LOW:HIGH, LOW <= HIGH, got", texts->items[i]);
-        }
-        for (int32_t k = 0; k < i; k++) {
-            if (strcmp(ranges[k].name, ranges[i].name) == 0) {
-                return say(name, "given twice:", ranges[i].name);
-            }
-        }
-    }
-    *count = texts->count;
-    return CLI_OK;
-}
-
 static int check(void* context, const run_options* options) {
     batch* b = context;
-    int code = parse_ranges("vary", &b->vary_texts, b->vary, &b->vary_count);
-    if (code == CLI_OK) {
-        code = parse_ranges("control", &b->control_texts, b->ranges, &b->range_count);
-    }
-    for (int32_t i = 0; code == CLI_OK && i < b->vary_count; i++) {
-        const size_t length = strlen(b->vary[i].name);
-        for (int32_t k = 0; k < options->settings.count; k++) {
-            const char* setting = options->settings.items[k];
-            if (strncmp(setting, b->vary[i].name, length) == 0 && setting[length] == '=') {
-                return say("vary", "also given by --set:", b->vary[i].name);
-            }
-        }
-    }
-    return code;
+    const int code = batch_vary_read(&b->vary, options);
+    if (code != CLI_OK) return code;
+    return batch_read_ranges("batch", "control", &b->control_texts, b->ranges, &b->range_count);
 }
 
-// ---- copies ------------------------------------------------------------------------------------
-
-static double parameter(const batch* b, int32_t i, int64_t copy) {
-    const range* r = &b->vary[i];
-    return r->low +
-           (r->high - r->low) * batch_draw((uint64_t)b->seed, 2 * (uint64_t)i, (uint64_t)copy);
-}
-
-static void vary(void* context, int32_t copy, mabd_setting* settings) {
-    batch* b = context;
-    for (int32_t i = 0; i < b->vary_count; i++) {
-        snprintf(b->values[i], sizeof(b->values[i]), "%.17g", parameter(b, i, copy));
-        settings[i] = (mabd_setting){b->vary[i].name, b->values[i]};
-    }
-}
-
-static int load(void* context, const run_options* o, loaded_scene* loaded) {
-    batch* b = context;
-    const load_copies copies = {(int32_t)b->copies, b->vary_count, vary, b};
-    loaded->close_joints = o->close_joints;
-    loaded->young = o->young;
-    return load_batch(o->name, o->scene, &o->settings, &copies, o->memory_limit, loaded);
+static int load(void* context, const run_options* options, loaded_scene* loaded) {
+    return batch_vary_load(&((batch*)context)->vary, options, loaded);
 }
 
 // ---- targets -----------------------------------------------------------------------------------
 
 static double target(const batch* b, int32_t control, int64_t period, int64_t copy) {
-    const range* r = b->range_of[control];
+    const batch_range* r = b->range_of[control];
     const uint64_t index = (uint64_t)period << 32 | (uint64_t)copy;
-    return r->low +
-           (r->high - r->low) * batch_draw((uint64_t)b->seed, 2 * (uint64_t)control + 1, index);
+    return r->low + (r->high - r->low) *
+                        batch_draw((uint64_t)b->vary.seed, 2 * (uint64_t)control + 1, index);
 }
 
 static mabd_status before_step(void* context, mabd_sim* sim, mabd_error* error) {
@@ -140,12 +66,12 @@ static mabd_status before_step(void* context, mabd_sim* sim, mabd_error* error) 
     const int64_t step = mabd_sim_step_count(sim);
     mabd_real* to = b->targets;
     if (b->range_count == 0 || step % b->control_every != 0) return MABD_OK;
-    for (int64_t copy = 0; copy < b->copies; copy++) {
+    for (int64_t copy = 0; copy < b->vary.copies; copy++) {
         for (int32_t k = 0; k < b->control_count; k++, to++) {
             *to = b->which[k] ? (mabd_real)target(b, k, step / b->control_every, copy) : 0;
         }
     }
-    return mabd_sim_set_targets(sim, 0, (int32_t)b->copies, b->which, b->targets, error);
+    return mabd_sim_set_targets(sim, 0, (int32_t)b->vary.copies, b->which, b->targets, error);
 }
 
 // Name of the joint of a control, without the prefix of its copy.
@@ -194,32 +120,32 @@ static void add_array(batch* b, const char* name, int64_t rows, int64_t columns,
 }
 
 static bool keep_parameters(batch* b) {
-    if (b->vary_count == 0) return true;
-    b->parameters = calloc((size_t)b->copies * (size_t)b->vary_count, sizeof(double));
+    if (b->vary.count == 0) return true;
+    b->parameters = calloc((size_t)b->vary.copies * (size_t)b->vary.count, sizeof(double));
     if (b->parameters == NULL) return false;
     double* to = b->parameters;
-    for (int64_t copy = 0; copy < b->copies; copy++) {
-        for (int32_t i = 0; i < b->vary_count; i++) *to++ = parameter(b, i, copy);
+    for (int64_t copy = 0; copy < b->vary.copies; copy++) {
+        for (int32_t i = 0; i < b->vary.count; i++) *to++ = batch_vary_value(&b->vary, i, copy);
     }
-    add_array(b, "parameters", b->copies, b->vary_count, 0, b->parameters);
+    add_array(b, "parameters", b->vary.copies, b->vary.count, 0, b->parameters);
     return true;
 }
 
 static bool keep_targets(batch* b, int64_t steps) {
     const int64_t periods = (steps + b->control_every - 1) / b->control_every;
-    const int64_t each = b->copies * b->control_count;
+    const int64_t each = b->vary.copies * b->control_count;
     if (b->range_count == 0 || periods == 0 || periods > RECORDED_MAX / each) return true;
     b->drawn = calloc((size_t)(periods * each), sizeof(double));
     if (b->drawn == NULL) return false;
     double* to = b->drawn;
     for (int64_t period = 0; period < periods; period++) {
-        for (int64_t copy = 0; copy < b->copies; copy++) {
+        for (int64_t copy = 0; copy < b->vary.copies; copy++) {
             for (int32_t k = 0; k < b->control_count; k++) {
                 *to++ = b->which[k] ? target(b, k, period, copy) : 0;
             }
         }
     }
-    add_array(b, "targets", periods, b->copies, b->control_count, b->drawn);
+    add_array(b, "targets", periods, b->vary.copies, b->control_count, b->drawn);
     return true;
 }
 
@@ -258,11 +184,11 @@ static void print_memory(const mabd_sim* sim, FILE* text) {
 
 static void print_batch(const batch* b, const mabd_model* model, FILE* text) {
     fprintf(text, "batch     %lld copies of %d bodies, %d joints, %d controls",
-            (long long)b->copies, (int)(mabd_model_body_count(model) / b->copies),
-            (int)(mabd_model_joint_count(model) / b->copies), (int)b->control_count);
-    for (int32_t i = 0; i < b->vary_count; i++) {
-        fprintf(text, "%s %s %g to %g", i == 0 ? "; varied:" : ",", b->vary[i].name, b->vary[i].low,
-                b->vary[i].high);
+            (long long)b->vary.copies, (int)(mabd_model_body_count(model) / b->vary.copies),
+            (int)(mabd_model_joint_count(model) / b->vary.copies), (int)b->control_count);
+    for (int32_t i = 0; i < b->vary.count; i++) {
+        fprintf(text, "%s %s %g to %g", i == 0 ? "; varied:" : ",", b->vary.ranges[i].name,
+                b->vary.ranges[i].low, b->vary.ranges[i].high);
     }
     for (int32_t i = 0; i < b->range_count; i++) {
         fprintf(text, "%s %s %g to %g", i == 0 ? "; drawn:" : ",", b->ranges[i].name,
@@ -278,7 +204,7 @@ static int prepare(void* context, const mabd_sim* sim, int64_t steps, FILE* text
     const size_t controls = (size_t)b->control_count + 1; // never empty
     b->which = calloc(controls, sizeof(*b->which));
     b->range_of = calloc(controls, sizeof(*b->range_of));
-    b->targets = calloc((size_t)b->copies * controls, sizeof(*b->targets));
+    b->targets = calloc((size_t)b->vary.copies * controls, sizeof(*b->targets));
     bool room = b->which != NULL && b->range_of != NULL && b->targets != NULL;
     const int code = room ? find_controls(b, model) : CLI_OK;
     if (code != CLI_OK) return code;
@@ -298,7 +224,7 @@ static void print(void* context, const mabd_sim* sim, int64_t steps, double seco
     (void)sim;
     if (seconds <= 0) return;
     fprintf(text, "batch     %.4g steps/s, %.4g copies x steps/s\n", (double)steps / seconds,
-            (double)steps * (double)b->copies / seconds);
+            (double)steps * (double)b->vary.copies / seconds);
 }
 
 static json_t* controls_of(const mabd_model* model) {
@@ -317,7 +243,7 @@ static json_t* controls_of(const mabd_model* model) {
     return list;
 }
 
-static json_t* ranges_of(const range* ranges, int32_t count) {
+static json_t* ranges_of(const batch_range* ranges, int32_t count) {
     json_t* object = json_object();
     for (int32_t i = 0; i < count; i++) {
         const double ends[2] = {ranges[i].low, ranges[i].high};
@@ -334,17 +260,17 @@ static void report(void* context, const mabd_sim* sim, int64_t steps, double sec
     size_t bytes[MABD_MEMORY_COUNT], total = 0;
     mabd_sim_memory(sim, bytes);
     for (int k = 0; k < MABD_MEMORY_COUNT; k++) total += bytes[k];
-    json_object_set_new(summary, "copies", json_integer((json_int_t)b->copies));
-    json_object_set_new(summary, "seed", json_integer((json_int_t)b->seed));
+    json_object_set_new(summary, "copies", json_integer((json_int_t)b->vary.copies));
+    json_object_set_new(summary, "seed", json_integer((json_int_t)b->vary.seed));
     json_object_set_new(summary, "control_every", json_integer((json_int_t)b->control_every));
     json_object_set_new(summary, "controls", controls_of(model));
-    json_object_set_new(summary, "varied", ranges_of(b->vary, b->vary_count));
+    json_object_set_new(summary, "varied", ranges_of(b->vary.ranges, b->vary.count));
     json_object_set_new(summary, "drawn", ranges_of(b->ranges, b->range_count));
     summary_set_memory(summary, "memory", bytes);
     summary_set_real(summary, "bytes_per_copy", per_copy(sim, total));
     summary_set_real(summary, "device_bytes_per_copy", per_copy(sim, mabd_sim_device_bytes(sim)));
     summary_set_real(summary, "steps_per_second", rate);
-    summary_set_real(summary, "copy_steps_per_second", rate * (double)b->copies);
+    summary_set_real(summary, "copy_steps_per_second", rate * (double)b->vary.copies);
 }
 
 // ---- the command -------------------------------------------------------------------------------
@@ -364,17 +290,17 @@ int command_batch(int argc, char** argv) {
         fprintf(stderr, "mabd batch: out of memory\n");
         return CLI_FAILED;
     }
-    b->copies = 1, b->control_every = DEFAULT_EVERY;
+    b->vary.command = "batch", b->vary.copies = 1, b->control_every = DEFAULT_EVERY;
     const option more[] = {
-        option_integer("copies", "N", OPTION_POSITIVE, 1 << 24, &b->copies, NULL,
+        option_integer("copies", "N", OPTION_POSITIVE, 1 << 24, &b->vary.copies, NULL,
                        "how many (default 1)"),
-        option_list("vary", "NAME=LOW:HIGH", &b->vary_texts,
+        option_list("vary", "NAME=LOW:HIGH", &b->vary.texts,
                     "draw a parameter of the scene for every copy, repeatable"),
         option_list("control", "JOINT=LOW:HIGH", &b->control_texts,
                     "draw targets of a joint's servo or motor for every copy, repeatable"),
         option_integer("control-every", "K", OPTION_POSITIVE, 0, &b->control_every, NULL,
                        "steps for which a target holds (default 20)"),
-        option_integer("seed", "S", OPTION_NOT_NEGATIVE, 0, &b->seed, NULL,
+        option_integer("seed", "S", OPTION_NOT_NEGATIVE, 0, &b->vary.seed, NULL,
                        "of all that is drawn (default 0)"),
     };
     const run_command command = {.name = "batch",

@@ -84,6 +84,15 @@ static mabd_status read_step(loss_reader* r, const mabd_json_node* node, const c
 
 // Read the name of a body or a joint, which must be given unless `whole`: then it may be absent and
 // *index becomes -1.
+// Body or joint of a name, -1 = none; of copies a name alone is that of the first one.
+static int32_t find_name(const mabd_model* m, bool body, const char* name) {
+    char first[128];
+    const int32_t own = body ? mabd_model_find_body(m, name) : mabd_model_find_joint(m, name);
+    if (own >= 0 || mabd_model_copy_count(m) == 0) return own;
+    snprintf(first, sizeof first, "0/%.120s", name);
+    return body ? mabd_model_find_body(m, first) : mabd_model_find_joint(m, first);
+}
+
 static mabd_status read_name(loss_reader* r, const mabd_json_node* node, bool body, bool whole,
                              int32_t* index) {
     const char* name = NULL;
@@ -94,7 +103,7 @@ static mabd_status read_name(loss_reader* r, const mabd_json_node* node, bool bo
         return mabd_json_missing(&r->json, node, "it", "name");
     }
     MABD_TRY(mabd_json_string(&r->json, &member, &name));
-    *index = body ? mabd_model_find_body(r->model, name) : mabd_model_find_joint(r->model, name);
+    *index = find_name(r->model, body, name);
     if (*index >= 0) return MABD_OK;
     return mabd_json_fail(&r->json, &member, "there is no %s named '%.80s'",
                           body ? "body" : "joint", name);

@@ -59,6 +59,36 @@ static void read_set(const char* file, const char* name, double* values) {
     H5Dclose(set), H5Fclose(id);
 }
 
+// Three flights at speeds that are drawn: each has its own values and derivatives 2 (v - target).
+Test(cli_gradient, of_copies_has_one_gradient_each) {
+    double value[10], gradient[10], loss, sum = 0;
+    write_files();
+    sandbox_write(
+        "both.json",
+        "{\"parameters\": [{\"of\": \"gravity\", \"component\": \"x\"},"
+        " {\"of\": \"start-velocity\", \"name\": \"ball\"}],"
+        " \"terms\": [{\"type\": \"point\", \"name\": \"ball\", \"target\": [3, 0, 0]}]}");
+    const command_result r = expect_code("gradient ball.json --loss both.json --copies 3 --vary"
+                                         " speed=1:2 --check --formulation redmax --out g.h5",
+                                         0);
+    cr_expect(strstr(r.out, "start-velocity of '2/ball', z") != NULL, "%s", r.out);
+    cr_expect(strstr(r.out, "\ngravity, x") != NULL, "%s", r.out);
+    read_set("g.h5", "value", value);
+    read_set("g.h5", "gradient", gradient);
+    read_set("g.h5", "loss", &loss);
+    for (int copy = 0; copy < 3; copy++) {
+        const double *v = value + 3 * copy, want[] = {2 * (v[0] - 3), 4, 6};
+        cr_expect(v[0] >= 1 && v[0] < 2 && (copy == 0 || v[0] != value[0]), "%.17g", v[0]);
+        sum += (v[0] - 3) * (v[0] - 3) + 4 + 9;
+        for (int k = 0; k < 3; k++) expect_near(gradient[3 * copy + k], want[k], 1e-9);
+    }
+    expect_near(loss, sum, 1e-9);
+    expect_near(value[9], 0, 0);
+    expect_code("gradient ball.json --loss both.json --vary speed=1:2", 2);
+    expect_code("gradient ball.json --loss both.json --copies 0", 2);
+    expect_code("gradient ball.json --loss both.json --copies 2 --vary speed", 2);
+}
+
 Test(cli_gradient, of_a_straight_flight_is_that_of_the_closed_form) {
     write_files();
     const command_result r =

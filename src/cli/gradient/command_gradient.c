@@ -17,6 +17,8 @@ static const char NOTES[] =
     "The loss file lists parameters and terms (docs/guide/gradients.md). With --check each\n"
     "derivative is compared with a difference of fourth order, which takes four runs for each\n"
     "parameter; an error above 1e-5 of the largest derivative ends with exit code 3.\n"
+    "With --copies the loss is summed over copies of the scene, and the table has the gradient of\n"
+    "each copy, named 0/..., 1/..., and those of what all copies share.\n"
     "Exit codes: 0 done, 2 bad input, 3 the simulation or the check failed, 4 cannot write.\n\n"
     "Example: mabd gradient scenes/double-pendulum.json --loss scenes/losses/aim.json --check";
 
@@ -186,6 +188,12 @@ int command_gradient(int argc, char** argv) {
         option_text("loss", "FILE.json", &c->run.loss_file,
                     "parameters and terms of the loss (required)"),
         option_flag("check", &c->check, "compare with differences of fourth order"),
+        option_integer("copies", "N", OPTION_POSITIVE, 1 << 24, &c->run.batch.copies, NULL,
+                       "of the scene, one gradient each"),
+        option_list("vary", "NAME=LOW:HIGH", &c->run.batch.texts,
+                    "draw a parameter of the scene for every copy, repeatable"),
+        option_integer("seed", "S", OPTION_NOT_NEGATIVE, 0, &c->run.batch.seed, NULL,
+                       "of what is drawn (default 0)"),
         option_short('o', option_text("out", "FILE.h5", &c->run.out,
                                       "write values, derivatives and differences (HDF5)")),
     };

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/path_use.h"
 #include "cli/run_extra.h"
+#include "mabd/batch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,8 +47,17 @@ int gradient_run_start(gradient_run* run, const run_command* command, int argc, 
     run->command = load_join_command(command->name, argc, argv);
     run->loaded.close_joints = run->options.close_joints;
     run->loaded.young = run->options.young;
-    code = load_scene(command->name, run->options.scene, &run->options.settings,
-                      run->options.memory_limit, &run->loaded);
+    if (run->batch.copies == 0 && run->batch.texts.count > 0) {
+        return run_options_say(&run->options, "--vary needs --copies");
+    }
+    if (run->batch.copies > 0) {
+        run->batch.command = command->name;
+        code = batch_vary_read(&run->batch, &run->options);
+        if (code == CLI_OK) code = batch_vary_load(&run->batch, &run->options, &run->loaded);
+    } else {
+        code = load_scene(command->name, run->options.scene, &run->options.settings,
+                          run->options.memory_limit, &run->loaded);
+    }
     if (code != CLI_OK) return code;
     load_say_warnings(&run->loaded);
     run->def = run_make_def(&run->options, &run->loaded);
@@ -66,6 +76,24 @@ int gradient_run_create(gradient_run* run, const mabd_gradient_def* def) {
     return load_say_refused(&run->loaded, &run->def, status, &error);
 }
 
+// Repeat parameters and terms for all copies.
+static int repeat_loss(gradient_run* run) {
+    const mabd_status status =
+        gradient_copies_make(run->loaded.model, run->def.h, (int32_t)run->batch.copies,
+                             &run->losses, mabd_loss_values(run->loss), &run->copies);
+    if (status == MABD_ERR_UNAVAILABLE) {
+        return run_options_say(&run->options, "springs are no parameters of copies");
+    }
+    if (status != MABD_OK) {
+        fprintf(stderr, "mabd %s: out of memory\n", run->options.name);
+        return CLI_FAILED;
+    }
+    run->losses.parameter_count = run->copies.parameter_count;
+    run->losses.parameters = run->copies.parameters;
+    run->losses.term_count = run->copies.term_count, run->losses.terms = run->copies.terms;
+    return CLI_OK;
+}
+
 // Read the loss file and create the gradient.
 static int load_loss(gradient_run* run) {
     mabd_error error = {.body = -1, .joint = -1};
@@ -74,7 +102,8 @@ static int load_loss(gradient_run* run) {
         mabd_loss_load(run->loaded.model, run->def.h, run->steps, path, &run->loss, &error);
     if (status == MABD_OK) {
         run->losses = mabd_loss_gradient_def(run->loss);
-        return gradient_run_create(run, &run->losses);
+        const int code = run->batch.copies > 0 ? repeat_loss(run) : CLI_OK;
+        return code == CLI_OK ? gradient_run_create(run, &run->losses) : code;
     }
     if (error.line > 0) {
         fprintf(stderr, "%s:%d:%d: %s\n", path, (int)error.line, (int)error.column, error.text);
@@ -91,7 +120,9 @@ static int copy_values(gradient_run* run) {
         fprintf(stderr, "mabd %s: out of memory\n", run->options.name);
         return CLI_FAILED;
     }
-    if (n > 0) memcpy(run->values, mabd_loss_values(run->loss), n * sizeof(*run->values));
+    const mabd_real* from =
+        run->batch.copies > 0 ? run->copies.values : mabd_loss_values(run->loss);
+    if (n > 0) memcpy(run->values, from, n * sizeof(*run->values));
     return CLI_OK;
 }
 
@@ -118,6 +149,7 @@ int gradient_run_on_loss(gradient_run* run, const run_command* command, int argc
 void gradient_run_release(gradient_run* run) {
     mabd_gradient_destroy(run->gradient);
     mabd_loss_destroy(run->loss);
+    gradient_copies_free(&run->copies);
     load_release(&run->loaded);
     free(run->command);
     free(run->values);
@@ -196,7 +228,10 @@ const char* gradient_parameter_name(const mabd_model* model, const mabd_paramete
     if (p->kind == MABD_PARAMETER_CONTROL) {
         const mabd_control_info c =
             mabd_model_control(model, p->index % mabd_model_control_count(model));
-        mabd_model_joint_name(model, c.joint, owner, sizeof(owner));
+        const int32_t copies = mabd_model_copy_count(model);
+        const int32_t members = copies > 0 ? mabd_model_joint_count(model) / copies : 0;
+        const int32_t copy = p->index / mabd_model_control_count(model);
+        mabd_model_joint_name(model, copy * members + c.joint, owner, sizeof(owner));
         snprintf(part, sizeof(part), ", %s %s", axes[c.axis], mabd_control_name(c.kind));
     } else if (p->kind == MABD_PARAMETER_GRAVITY || p->kind == MABD_PARAMETER_GROUND) {
         snprintf(part, sizeof(part), ", %s", component);

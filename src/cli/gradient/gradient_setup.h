@@ -3,6 +3,8 @@
 // gradient of a run, names of parameters, messages.
 #pragma once
 
+#include "cli/batch_vary.h"
+#include "cli/gradient/gradient_copies.h"
 #include "cli/load.h"
 #include "cli/run_options.h"
 #include "mabd/gradient.h"
@@ -19,6 +21,8 @@ typedef struct gradient_run {
     const char *loss_file, *out; // options --loss and --out, null = not given
     mabd_loss* loss;             // null: none was read
     mabd_gradient_def losses;    // its parameters and terms
+    batch_vary batch;            // copies 0: the scene alone
+    gradient_copies copies;      // of a batch: those of `losses`
     mabd_real* values;           // (parameters) where it starts
 } gradient_run;
 
