@@ -284,7 +284,7 @@ mabd_status mabd_variational_find_missed(mabd_variational_sim* sim, mabd_real* m
 // ---- state -------------------------------------------------------------------------------------
 
 static void keep_point(const mabd_variational_contacts* c, const mabd_variational_meeting* m,
-                       int32_t i, mabd_variational_known* to) {
+                       mabd_real h, int32_t i, mabd_variational_known* to) {
     const mabd_variational_touch* t = (const mabd_variational_touch*)c->touches.data + i;
     const mabd_barrier_contact* p = (const mabd_barrier_contact*)c->barriers.data + i;
     memset(to, 0, sizeof *to);
@@ -293,7 +293,7 @@ static void keep_point(const mabd_variational_contacts* c, const mabd_variationa
     to->a = t->a, to->b = t->b;
     memcpy(to->X, t->X, sizeof to->X), memcpy(to->axis, t->axis, sizeof to->axis);
     if (p->c > 0) mabd_barrier_friction(p, to->friction);
-    to->bound = p->c * p->gamma, to->weight = p->weight, to->h = m->h;
+    to->bound = p->c * p->gamma, to->weight = p->weight, to->h = h;
     to->distance = t->bounces ? t->start : p->phi + t->allowed;
 }
 
@@ -312,8 +312,12 @@ void mabd_variational_keep_contacts(mabd_variational_sim* sim) {
     mabd_variational_known* to = c->next_known.data;
     memcpy(c->bound, c->next_bound, (size_t)c->bound_count * sizeof *c->bound);
     for (int32_t i = 0; i < c->meetings.count; i++) {
+        // momenta of a start lack no impulse: the first node of a run has half of them
+        const bool begins = !sim->begun && meetings[i].h >= sim->def.h &&
+                            sim->def.integrator != MABD_INTEGRATOR_SYMPLECTIC_EULER;
+        const mabd_real h = begins ? 2 * meetings[i].h : meetings[i].h;
         for (int32_t k = 0; k < meetings[i].count; k++) {
-            keep_point(c, &meetings[i], meetings[i].first + k, to + c->next_known.count++);
+            keep_point(c, &meetings[i], h, meetings[i].first + k, to + c->next_known.count++);
         }
     }
     const mabd_list known = c->known;
