@@ -138,11 +138,24 @@ static void soften_drive(const mabd_impulse_sim* sim, const mabd_impulse_axis* a
     law->box[0].at = end - start + way_back(sim, start - x);
 }
 
+// Armature I resists the change of J V alone, as in blocks (rows.c): its force has D/h - J g, the
+// rate without the gyroscopic part, where the law of the coordinate has D/h. (With D/h its force
+// I J g/h is one that no h makes smaller: a tumbling pair with a stop that it never meets gained
+// energy.)
+static mabd_real armature_shift(const mabd_impulse_sim* sim, const mabd_row_set* set,
+                                const mabd_impulse_axis* axis) {
+    const bool turns =
+        set->damped && set->control_row[axis->control].kind == MABD_ROW_VECTOR; // acts in a block
+    return turns ? 0 : set->control[axis->control].armature * axis->shift / sim->h;
+}
+
 static void set_law(mabd_impulse_sim* sim, mabd_impulse_axis* axis) {
     const mabd_model_joint* joint = &sim->model->joints[axis->joint];
-    const mabd_control* c = &sim->model->row_sets[joint->row_set].control[axis->control];
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const mabd_control* c = &set->control[axis->control];
     const mabd_real x = sim->x[2 * (size_t)(joint->coordinate + axis->control)];
     axis->law = mabd_impulse_law(sim, joint, axis->control, MABD_IMPULSE_LINE);
+    axis->law.level += armature_shift(sim, set, axis);
     soften_drive(sim, axis, &axis->law);
     axis->lower = c->lower - x, axis->upper = c->upper - x;
     axis->law.lower = axis->lower > 0 ? way_back(sim, axis->lower) : axis->lower;
