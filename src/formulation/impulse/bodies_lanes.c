@@ -3,7 +3,8 @@
 // by the velocities with impulses, velocities at its end.
 //
 // A pack whose bodies all have three equal moments and no torque needs no equation of Euler: they
-// keep their angular velocities.
+// keep their angular velocities, and turn by them about axes of the world. Their poses are not read
+// between motion and end, so they have them at once.
 
 #include "formulation/impulse/impulse_bodies.h"
 
@@ -82,6 +83,10 @@ static void start(const mabd_impulse_bodies* job, int32_t pack) {
     body_lanes u;
     LOAD(8, lines, u.line), LOAD(8, made, u.made), LOAD(6, load, u.load);
     push_centres(job->h, job->wind, &u);
+    if (job->steady && job->round[pack]) {
+        STORE(8, lines, u.line);
+        return;
+    }
     if (turns_freely(job, pack, &u)) {
         start_round(&u);
     } else {
@@ -111,10 +116,55 @@ static void move_bodies(mabd_real h, body_lanes* MABD_RESTRICT u, mabd_lanes* MA
     }
 }
 
+static void set_rotations(body_lanes* MABD_RESTRICT u) {
+    MABD_EACH_LANE(l) {
+        const mabd_quat q = mabd_q(u->q[0].at[l], u->q[1].at[l], u->q[2].at[l], u->q[3].at[l]);
+        mabd_lane_put_m3(mabd_q_matrix(q), u->pose, l);
+    }
+}
+
+// q <- exp(h w) q, c <- c + h v
+static void move_round_bodies(mabd_real h, body_lanes* MABD_RESTRICT u,
+                              mabd_lanes* MABD_RESTRICT far) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec3 theta = mabd_v3_scale(h, mabd_lane_v3(u->line + 3, l));
+        const mabd_quat last = mabd_q(u->q[0].at[l], u->q[1].at[l], u->q[2].at[l], u->q[3].at[l]);
+        const mabd_quat q = mabd_q_normalize(mabd_q_product(mabd_q_exp_small(theta), last));
+        const mabd_vec3 c = mabd_v3_axpy(h, mabd_lane_v3(u->line, l), mabd_lane_v3(u->pose + 9, l));
+        far->at[l] = mabd_v3_dot(theta, theta);
+        mabd_lane_put_v3(theta, u->load, l);
+        u->q[0].at[l] = q.w, u->q[1].at[l] = q.x, u->q[2].at[l] = q.y, u->q[3].at[l] = q.z;
+        mabd_lane_put_v3(c, u->pose + 9, l);
+    }
+}
+
+static void move_round(const mabd_impulse_bodies* job, int32_t pack) {
+    const int32_t* row = job->moving + MABD_LANES * pack;
+    body_lanes u;
+    mabd_lanes far;
+    LOAD(8, lines, u.line), LOAD(4, q, u.q);
+    load3_rows(job->c, row, u.pose + 9);
+    move_round_bodies(job->h, &u, &far);
+    for (int l = 0; l < MABD_LANES; l++) {
+        if (far.at[l] <= 1) continue; // not a number counts as far
+        const mabd_quat q =
+            mabd_q_normalize(mabd_q_product(mabd_q_exp(mabd_lane_v3(u.load, l)), job->q[row[l]]));
+        u.q[0].at[l] = q.w, u.q[1].at[l] = q.x, u.q[2].at[l] = q.y, u.q[3].at[l] = q.z;
+    }
+    set_rotations(&u);
+    STORE(4, q, u.q);
+    store3_rows(u.pose + 9, row, job->c);
+    STORE(12, poses, u.pose);
+}
+
 static void move(const mabd_impulse_bodies* job, int32_t pack) {
     const int32_t* row = job->moving + MABD_LANES * pack;
     body_lanes u;
     mabd_lanes far;
+    if (job->steady && job->round[pack]) {
+        move_round(job, pack);
+        return;
+    }
     LOAD(8, lines, u.line), LOAD(12, poses, u.pose), LOAD(4, q, u.q);
     load3_rows(job->shift, row, u.shift);
     move_bodies(job->h, &u, &far);
@@ -145,6 +195,7 @@ static void turn_velocities(mabd_real h, body_lanes* MABD_RESTRICT u) {
 static void turn(const mabd_impulse_bodies* job, int32_t pack) {
     const int32_t* row = job->moving + MABD_LANES * pack;
     body_lanes u;
+    if (job->steady && job->round[pack]) return;
     LOAD(6, load, u.load);
     if (turns_freely(job, pack, &u)) return;
     LOAD(8, lines, u.line), LOAD(8, made, u.made), LOAD(12, poses, u.pose), LOAD(9, spin, u.spin);
@@ -155,16 +206,10 @@ static void turn(const mabd_impulse_bodies* job, int32_t pack) {
 
 // ---- poses -------------------------------------------------------------------------------------
 
-static void set_rotations(body_lanes* MABD_RESTRICT u) {
-    MABD_EACH_LANE(l) {
-        const mabd_quat q = mabd_q(u->q[0].at[l], u->q[1].at[l], u->q[2].at[l], u->q[3].at[l]);
-        mabd_lane_put_m3(mabd_q_matrix(q), u->pose, l);
-    }
-}
-
 static void pose(const mabd_impulse_bodies* job, int32_t pack) {
     const int32_t* row = job->moving + MABD_LANES * pack;
     body_lanes u;
+    if (job->steady && job->round[pack]) return;
     LOAD(4, q, u.q);
     load3_rows(job->c, row, u.pose + 9);
     set_rotations(&u);

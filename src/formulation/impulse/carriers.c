@@ -86,6 +86,19 @@ static bool moves(const mabd_impulse_sim* sim, int32_t body) {
     return sim->lines[body].moves > 0;
 }
 
+// Length of the arm of the force of a joint on its body a: up to its anchor on a, or where it
+// slides up to that on b.
+static mabd_real arm_on_a(const mabd_impulse_sim* sim, const mabd_impulse_joint* j,
+                          const mabd_row_set* set) {
+    const mabd_model_joint* own = &sim->model->joints[j->joint];
+    const bool stays = set->rigid_count >= 3 && set->rigid[0].kind == MABD_ROW_POINT &&
+                       set->rigid[2].kind == MABD_ROW_POINT;
+    if (stays) return mabd_v3_norm(mabd_v3_load(own->Xa));
+    const mabd_vec3 on_b = mabd_m3_mul(sim->poses[j->b].R, mabd_v3_load(own->Xb));
+    const mabd_vec3 way = mabd_v3_sub(sim->poses[j->b].c, sim->poses[j->a].c);
+    return mabd_v3_norm(mabd_v3_add(way, on_b));
+}
+
 // Bounds of the stiffness that a joint has against turns of both its bodies [N m]. Rigid rows along
 // and about orthogonal directions need no directions for that.
 static void bound_joint(const mabd_impulse_sim* sim, const mabd_impulse_joint* j, mabd_real* of_a,
@@ -106,9 +119,7 @@ static void bound_joint(const mabd_impulse_sim* sim, const mabd_impulse_joint* j
         force = (mabd_real)sqrt(force) / sim->part, torque = (mabd_real)sqrt(torque) / sim->part;
     }
     const mabd_real turns = MABD_IMPULSE_TORQUE_STIFFNESS * torque;
-    const mabd_vec3 on_b = mabd_m3_mul(sim->poses[j->b].R, mabd_v3_load(own->Xb));
-    const mabd_vec3 way = mabd_v3_sub(sim->poses[j->b].c, sim->poses[j->a].c);
-    *of_a = force * mabd_v3_norm(mabd_v3_add(way, on_b)) + turns;
+    *of_a = force * arm_on_a(sim, j, set) + turns;
     *of_b = force * mabd_v3_norm(mabd_v3_load(own->Xb)) + turns;
 }
 
@@ -206,6 +217,7 @@ static bool any_may_carry(const mabd_impulse_sim* sim) {
 }
 
 void mabd_impulse_find_carriers(mabd_impulse_sim* sim) {
+    if (sim->carrier_count > 0) sim->steady = false; // inertia of round bodies is set again
     sim->carrier_count = 0, sim->carried_most = 0;
     if (sim->direct || !(sim->part > 0) || sim->joint_count == 0) return;
     bound_bodies(sim);

@@ -114,7 +114,8 @@ static void do_packs(void* context, int32_t part, int32_t thread) {
     }
 }
 
-static void do_bodies(mabd_impulse_sim* sim, mabd_impulse_body_task task, mabd_vec3 wind) {
+static void do_bodies(mabd_impulse_sim* sim, mabd_impulse_body_task task, mabd_vec3 wind,
+                      bool steady) {
     bodies_job job = {{.pack_count = sim->pack_count,
                        .moving = sim->moving,
                        .round = sim->round,
@@ -128,7 +129,8 @@ static void do_bodies(mabd_impulse_sim* sim, mabd_impulse_body_task task, mabd_v
                        .q = sim->q,
                        .c = sim->c,
                        .h = sim->h,
-                       .wind = wind},
+                       .wind = wind,
+                       .steady = steady},
                       sim->lanes,
                       task};
     const int32_t parts = (sim->pack_count + MABD_IMPULSE_BODY_PACKS - 1) / MABD_IMPULSE_BODY_PACKS;
@@ -140,30 +142,39 @@ void mabd_impulse_add_loads(mabd_impulse_sim* sim) {
     if (sim->axis_count > 0 || sim->contacts) { // for their works
         memcpy(sim->begin_lines, sim->lines, ((size_t)m->body_count + 1) * sizeof *sim->lines);
     }
+    const bool steady = sim->steady;
     set_loads(sim);
     mabd_impulse_take_loads(sim);
     for (int32_t i = 0; i < m->script_count; i++) start_script(sim, m->scripts[i].body);
     do_bodies(sim, MABD_IMPULSE_BODY_START,
-              mabd_rigid_wind(m, sim->from, sim->h, sim->from + sim->h / 2));
+              mabd_rigid_wind(m, sim->from, sim->h, sim->from + sim->h / 2), steady && sim->steady);
     mabd_impulse_raise_inertia(sim);
 }
 
 // ---- motion ------------------------------------------------------------------------------------
 
 void mabd_impulse_move(mabd_impulse_sim* sim) {
-    do_bodies(sim, MABD_IMPULSE_BODY_MOVE, mabd_v3(0, 0, 0));
+    do_bodies(sim, MABD_IMPULSE_BODY_MOVE, mabd_v3(0, 0, 0), sim->steady);
 }
 
 void mabd_impulse_turn_velocities(mabd_impulse_sim* sim) {
-    do_bodies(sim, MABD_IMPULSE_BODY_TURN, mabd_v3(0, 0, 0));
+    do_bodies(sim, MABD_IMPULSE_BODY_TURN, mabd_v3(0, 0, 0), sim->steady);
 }
 
-void mabd_impulse_set_poses(mabd_impulse_sim* sim, mabd_real time) {
+static void set_poses(mabd_impulse_sim* sim, mabd_real time, bool steady) {
     const mabd_model* m = sim->model;
     for (int32_t i = 0; i <= m->body_count; i++) {
         if (m->body_motion[i] == MABD_MOTION_DYNAMIC || sim->body_script[i] >= 0) continue;
         sim->poses[i].c = sim->c[i], sim->poses[i].R = mabd_q_matrix(sim->q[i]);
     }
     for (int32_t i = 0; i < m->script_count; i++) set_script(sim, m->scripts[i].body, time);
-    do_bodies(sim, MABD_IMPULSE_BODY_POSE, mabd_v3(0, 0, 0));
+    do_bodies(sim, MABD_IMPULSE_BODY_POSE, mabd_v3(0, 0, 0), steady);
+}
+
+void mabd_impulse_set_poses(mabd_impulse_sim* sim, mabd_real time) {
+    set_poses(sim, time, false);
+}
+
+void mabd_impulse_end_poses(mabd_impulse_sim* sim) {
+    set_poses(sim, sim->from + sim->h, sim->steady);
 }

@@ -28,4 +28,5 @@ typedef struct mabd_impulse_bodies {
     mabd_vec3* c;
     mabd_real h;
     mabd_vec3 wind;
+    bool steady; // no torques act, and inertia and shift of round packs are set
 } mabd_impulse_bodies;

@@ -195,5 +195,6 @@ typedef struct mabd_impulse_sim {
     mabd_real* axis_work;      // (coordinates) work through the controls in the step [J]
     mabd_real change, largest; // of impulses in the last sweep
     int32_t sweep;             // number of the sweep in the step
+    bool keep_rows;            // K^-1 of the first substep (rows_lanes.c)
     bool turned;               // the substep begins backwards (sweep.c)
 } mabd_impulse_sim;

@@ -15,6 +15,8 @@
 /// Stiffness against turns of a body with which the torque of a rotation row counts, relative to
 /// the torque: soft rows of carriers open by 4/(pi^2 40) = 0.01 rad at most (carriers.c).
 #define MABD_IMPULSE_TORQUE_STIFFNESS ((mabd_real)40)
+/// Largest turn of a body in a step whose substeps share K^-1 of ball joints [rad] (rows_lanes.c).
+#define MABD_IMPULSE_SHARED_TURN ((mabd_real)0.25)
 /// Most halvings of a projection.
 #define MABD_IMPULSE_PROJECT_HALVINGS 6
 /// Packs of bodies that a thread takes at once: 512 bodies.

@@ -23,6 +23,8 @@ void mabd_impulse_release(mabd_impulse_sim* sim);
 
 /// Set sim->poses to the state at `time` [s], and poses and velocities of scripts (forces.c).
 void mabd_impulse_set_poses(mabd_impulse_sim* sim, mabd_real time);
+/// Set sim->poses after bodies have moved by a substep (forces.c).
+void mabd_impulse_end_poses(mabd_impulse_sim* sim);
 /// Start a substep: inertias, mean velocities of scripts, velocities with loads and without
 /// impulses (forces.c).
 void mabd_impulse_add_loads(mabd_impulse_sim* sim);

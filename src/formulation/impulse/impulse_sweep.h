@@ -34,6 +34,7 @@ typedef struct mabd_impulse_placing {
     const mabd_vec3* shift;       // (bodies + 1) rate of turning besides w (forces.c)
     bool shifts;                  // some are not zero
     bool carrying;                // inertia of bodies may differ from that of create
+    bool keep;                    // K^-1 of the packs are good enough
     int32_t world;                // body_count
     mabd_real rate;               // of errors [1/s]
 } mabd_impulse_placing;

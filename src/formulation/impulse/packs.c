@@ -319,7 +319,7 @@ mabd_real mabd_impulse_blocks_gap(const mabd_impulse_sim* sim, int32_t* joint) {
     const mabd_impulse_blocks* b = sim->blocks;
     const mabd_impulse_order* o = &b->packs.order;
     const mabd_impulse_placing place = {
-        &b->packs, sim->poses, NULL, NULL, false, false, sim->model->body_count, 0};
+        &b->packs, sim->poses, NULL, NULL, false, false, false, sim->model->body_count, 0};
     mabd_real most = -1;
     for (int32_t k = 0; k < o->pack_count; k++) {
         mabd_lanes gaps;
@@ -339,7 +339,7 @@ mabd_real mabd_impulse_blocks_gap(const mabd_impulse_sim* sim, int32_t* joint) {
 void mabd_impulse_blocks_place(mabd_impulse_sim* sim) {
     place_job job = {sim,
                      {&sim->blocks->packs, sim->poses, sim->inertia, sim->shift, any_shift(sim),
-                      sim->carrying, sim->model->body_count, sim->soft.rate}};
+                      sim->carrying, sim->keep_rows, sim->model->body_count, sim->soft.rate}};
     mabd_pool_run(sim->pool, sim->blocks->packs.order.tile_count, place_tile, &job);
 }
 

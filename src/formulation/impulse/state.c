@@ -66,7 +66,7 @@ mabd_status mabd_impulse_start(void* self, mabd_error* error) {
     mabd_impulse_read_coordinates(sim);
     forget_impulses(sim);
     sim->depth = 0, sim->given = 0;
-    sim->carrier_count = 0, sim->carrying = false;
+    sim->carrier_count = 0, sim->carrying = sim->steady = false;
     mabd_impulse_watch_stability(sim);
     const mabd_measure start = mabd_impulse_measure(sim);
     mabd_rigid_books_open(&sim->books, &start);

@@ -51,7 +51,7 @@ static mabd_status start_rows(mabd_impulse_sim* sim, mabd_error* error) {
 // The state at the end of a substep whose velocities are known.
 static mabd_status end_substep(mabd_impulse_sim* sim, bool last, mabd_error* error) {
     mabd_impulse_turn_velocities(sim);
-    mabd_impulse_set_poses(sim, sim->from + sim->h);
+    mabd_impulse_end_poses(sim);
     if (sim->direct) {
         mabd_impulse_direct_keep(sim);
         MABD_TRY(mabd_impulse_project(sim, error));
@@ -139,6 +139,17 @@ static mabd_status find_contacts(mabd_impulse_sim* sim, mabd_real time, mabd_err
                         label, (double)time);
 }
 
+// True if no body turns so far in a step that K^-1 of its first substep is not good enough.
+static bool turn_little(const mabd_impulse_sim* sim) {
+    mabd_real most = 0;
+    for (int32_t i = 0; i < sim->model->body_count; i++) {
+        const mabd_vec3 w = mabd_v3_load(sim->lines[i].w);
+        const mabd_real w2 = mabd_v3_dot(w, w);
+        if (!(w2 <= most)) most = w2;
+    }
+    return sim->def.h * (mabd_real)sqrt(most) <= MABD_IMPULSE_SHARED_TURN;
+}
+
 static mabd_status advance(mabd_impulse_sim* sim, mabd_real time, mabd_error* error) {
     const mabd_impulse_def* def = &sim->def.impulse;
     const int32_t parts = mabd_impulse_substeps(sim);
@@ -150,11 +161,13 @@ static mabd_status advance(mabd_impulse_sim* sim, mabd_real time, mabd_error* er
     sim->soft = mabd_impulse_soft_row(def, def->joint_hertz, MABD_IMPULSE_JOINT_DAMPING, sim->h);
     sim->soft_contact =
         mabd_impulse_soft_row(def, def->contact_hertz, MABD_IMPULSE_CONTACT_DAMPING, sim->h);
+    const bool little = turn_little(sim);
     sim->sweep = 0;
     mabd_impulse_find_carriers(sim);
     MABD_TRY(find_contacts(sim, time, error));
     for (int32_t k = 0; k < parts; k++) {
         sim->from = time + (mabd_real)k * sim->h;
+        sim->keep_rows = little && k > 0;
         sim->turned = alone && (number * parts + k) % 2 == 1;
         MABD_TRY(do_substep(sim, k == parts - 1, error));
     }
