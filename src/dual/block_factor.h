@@ -4,6 +4,16 @@
 
 #include "dual/block_numeric.h"
 
+/// The touched nodes of a solver.
+typedef struct mabd_dual_block_rounds {
+    uint8_t* touched; // (node_count)
+    int64_t* held_at; // (node_count) -1 = not held
+    double* held;     // (held_capacity)
+    double* below;    // (row_count) at rows of touched nodes: what untouched ones add to x
+    int64_t held_capacity;
+    size_t bytes; // of this object, `held` left out
+} mabd_dual_block_rounds;
+
 /// The solver object of mabd_dual_block.
 typedef struct mabd_dual_block_solver {
     mabd_dual_block_factor factor;
@@ -12,6 +22,7 @@ typedef struct mabd_dual_block_solver {
     double* stacks; // update matrices of the workspaces; the top shares the first
     // contributions of parts to the right-hand side of the top (part_count x rows of it)
     double* above;
+    struct mabd_dual_block_rounds* rounds; // null until mabd_dual_rounds.touch
     int32_t* bad; // row whose pivot failed in a part, -1 = none (part_count + 1)
     mabd_dual_block_symbolic* symbolic;
     size_t bytes; // of this object and its numbers

@@ -38,6 +38,8 @@ typedef struct front {
 } front;
 
 static double* update_of(const mabd_dual_block_factor* f, const mabd_dual_block_node* node) {
+    const int64_t held = f->touched ? f->held_at[node - f->symbolic->nodes] : -1;
+    if (held >= 0) return f->held + held;
     return (node->kept ? f->kept : f->stack) + node->update;
 }
 
@@ -407,11 +409,18 @@ MABD_HOT void ask_for_columns(const mabd_dual_block_factor* f, const mabd_dual_b
     for (int64_t i = 0; i < size && size < LARGE; i += MABD_TILE) MABD_PREFETCH(L + i);
 }
 
+// True if a pass leaves out a node.
+MABD_HOT bool leaves_out(const mabd_dual_block_factor* f, int32_t node) {
+    if (f->pass == MABD_BLOCK_ALL || f->pass == MABD_BLOCK_BASE) return false;
+    return (f->touched[node] != 0) != (f->pass == MABD_BLOCK_TOUCHED);
+}
+
 int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_dual_block_factor* f,
                                           const mabd_dual_system* system,
                                           const mabd_dual_block_part* part, bool with) {
     for (int32_t s = part->first; s < part->last; s++) {
         const mabd_dual_block_node* node = &f->symbolic->nodes[s];
+        if (leaves_out(f, s)) continue;
         front a = open_front(f, node);
         if (s + AHEAD < part->last) prefetch(f->symbolic, system, node + AHEAD);
         if (s + 1 < part->last) ask_for_columns(f, node + 1);
@@ -420,20 +429,23 @@ int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_dual_block_factor* f,
         if (bad >= 0) return node->row + bad;
         if (node->below) pass_on(&a, f);
         if (node->inherits) add_children(f, node, &a, false);
-        if (with) solve_forward(f, node);
+        if (with && !(f->pass == MABD_BLOCK_BASE && f->touched[s])) solve_forward(f, node);
     }
     return -1;
 }
 
 void MABD_BLOCK_JOIN(forward, MABD_ISA)(const mabd_dual_block_factor* f,
                                         const mabd_dual_block_part* part) {
-    for (int32_t s = part->first; s < part->last; s++) solve_forward(f, &f->symbolic->nodes[s]);
+    for (int32_t s = part->first; s < part->last; s++) {
+        if (!leaves_out(f, s)) solve_forward(f, &f->symbolic->nodes[s]);
+    }
 }
 
 void MABD_BLOCK_JOIN(backward, MABD_ISA)(const mabd_dual_block_factor* f,
                                          const mabd_dual_block_part* part) {
     for (int32_t s = part->last - 1; s >= part->first; s--) {
         const mabd_dual_block_node* node = &f->symbolic->nodes[s];
+        if (leaves_out(f, s)) continue;
         if (s - 2 >= part->first) ask_for_columns(f, node - 2);
         solve_backward(f, node, f->front);
     }

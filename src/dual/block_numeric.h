@@ -6,6 +6,14 @@
 #include "base/isa.h"
 #include "dual/block_symbolic.h"
 
+/// Nodes that a pass over a part processes (mabd_dual_rounds).
+typedef enum mabd_dual_block_pass {
+    MABD_BLOCK_ALL,
+    MABD_BLOCK_TOUCHED,
+    MABD_BLOCK_UNTOUCHED,
+    MABD_BLOCK_BASE, // factor all, and substitute a right-hand side forward in untouched ones
+} mabd_dual_block_pass;
+
 /// Symbolic analysis and memory of the factor, as seen by one part.
 typedef struct mabd_dual_block_factor {
     const mabd_dual_block_symbolic* symbolic;
@@ -22,6 +30,11 @@ typedef struct mabd_dual_block_factor {
     double* least;  // least magnitude of the pivots of a front, with their sign (widest)
     double* below;  // entries of x at the rows below a front (deepest)
     double* above;  // contribution to x at the rows of the top; for the top: x itself
+    // of rounds
+    mabd_dual_block_pass pass;
+    const uint8_t* touched; // nodes on which touched slots depend (node_count), null = no rounds
+    const int64_t* held_at; // place of the update matrix of an untouched child of a touched node
+    double* held;           // these update matrices
 } mabd_dual_block_factor;
 
 typedef struct mabd_dual_block_kernels {

@@ -49,6 +49,25 @@ typedef struct mabd_dual_report {
 
 struct mabd_dual_block_symbolic;
 
+/// Factors and solves of systems that differ in the blocks and right-hand sides of some slots only,
+/// the touched ones, and in the edges between them. Each is as one of the whole system, but what
+/// touched slots do not depend on is done once.
+typedef struct mabd_dual_rounds {
+    /// Set the touched slots (slot_count, 0 = not touched), before `begin`. MABD_ERR_MEMORY; the
+    /// allocator is that of create.
+    mabd_status (*touch)(const mabd_allocator* allocator, void* solver, const uint8_t* touched);
+    /// Factor the first system. x (row_count): its right-hand side; unchanged. MABD_ERR_SINGULAR as
+    /// factor; then no round follows.
+    mabd_status (*begin)(void* solver, const mabd_dual_system* system, mabd_real* x, int32_t* bad);
+    /// Factor a further system. MABD_ERR_SINGULAR as factor.
+    mabd_status (*factor)(void* solver, const mabd_dual_system* system, int32_t* bad);
+    /// Solve after `begin` or `factor`. x: right-hand side in; at touched slots, and those that the
+    /// solver eliminates after them, the solution out. Other entries are unchanged.
+    void (*solve)(void* solver, const mabd_dual_system* system, mabd_real* x);
+    /// Complete the solution x at all slots that solve left out, once after the last round.
+    void (*complete)(void* solver, const mabd_dual_system* system, mabd_real* x);
+} mabd_dual_rounds;
+
 typedef struct mabd_dual_ops {
     const char* name;
     bool keeps_system; // factor leaves D and U as they are, also if it fails
@@ -89,6 +108,7 @@ typedef struct mabd_dual_ops {
     /// Discard everything kept from earlier systems, so that later results depend on later input
     /// only. Null: the solver keeps nothing from one factor to the next.
     void (*restart)(void* solver);
+    const mabd_dual_rounds* rounds; // null: every system is a new one
 } mabd_dual_ops;
 
 /// Chains: block Thomas, blocks 1..6 wide, mixed. Edges must be (0,1), (1,2), ... Takes no memory:

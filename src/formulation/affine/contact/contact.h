@@ -114,6 +114,7 @@ typedef struct mabd_affine_contact {
     // of the line search
     mabd_vec3 search_move;  // of b over a from the reference, at the best point so far [m]
     mabd_vec3 search_force; // H d - r there, as a force [N]
+    bool bent;              // its law is not linear between the two ends of the line
     mabd_vec3 solved_move;  // of b over a from the reference, at the last solution [m]
     mabd_real bound_error;  // of the bound against the normal force, at the last update [N]
 } mabd_affine_contact;
@@ -194,6 +195,7 @@ typedef struct mabd_affine_contact_line {
     mabd_real low, high; // bracket of t
     mabd_real below, above, first; // slopes at low and high, and at t = 0
     bool rose;                     // the last slope was positive
+    mabd_real straight[2];         // slope of contacts that are not bent, at t = 0 and 1
     mabd_real slope;               // of the energy at t
     mabd_real miss, lag; // farthest off a branch, and off the law with the bound that follows [m]
     int32_t updates;     // of bounds in this solve
@@ -323,6 +325,7 @@ typedef struct mabd_affine_condensed_component {
     int32_t component;
     int32_t body; // first of its bodies
     bool chain;
+    bool rounds;                      // its solver repeats touched slots only (dual/dual.h)
     bool known;                       // the base of this reference is computed
     int32_t slot_first, slot_count;   // kept slots, in `slots` and the lists beside it
     int32_t group_first, group_count; // in `groups`
@@ -348,6 +351,7 @@ typedef struct mabd_affine_condensed {
     mabd_list base, work;        // mabd_real: systems without contacts, and with them
     mabd_list low;               // mabd_real
     mabd_list saved;             // mabd_affine_condensed_lanes: what elimination saves of runs
+    mabd_list touched;           // uint8_t by slot of one component, while it is planned
     mabd_list of_body, of_component; // int32_t: place in `bodies`, in `components`, -1 = none
     mabd_list of_slot;               // int32_t: place of a kept slot in its component
 } mabd_affine_condensed;

@@ -132,13 +132,53 @@ static void evaluate_all(search_work* w) {
 
 // ---- the line search ---------------------------------------------------------------------------
 
-static void find_slopes(const search_work* w) {
+// True if the law of a contact is linear between two displacements: it presses at both or at none,
+// and sticks at both.
+static bool is_straight(const search_work* w, const mabd_affine_contact* p, mabd_vec3 from,
+                        mabd_vec3 to) {
+    const mabd_real stick = w->softness * p->own_t * p->bound;
+    if ((p->gap + mabd_v3_dot(p->n, from) < 0) != (p->gap + mabd_v3_dot(p->n, to) < 0))
+        return false;
+    if (!(p->bound > 0)) return true;
+    return mabd_v3_norm(mabd_affine_law_slip(p, from)) <= stick &&
+           mabd_v3_norm(mabd_affine_law_slip(p, to)) <= stick;
+}
+
+// Slope of a contact at one end of the line: (force - law) . dm
+static mabd_real end_slope(const search_work* w, const mabd_affine_contact* p, mabd_vec3 force,
+                           mabd_vec3 at, mabd_vec3 step) {
+    return mabd_v3_dot(mabd_v3_sub(force, mabd_affine_law_force(p, w->softness, at)), step);
+}
+
+// Sum the slopes of contacts that are straight: they are linear in t.
+static void sum_straight(const search_work* w) {
     mabd_affine_contacts* c = w->c;
-    for (int32_t i = 0; i < c->by_component.groups.count; i++) group_line(w, i)->slope = 0;
+    for (int32_t i = 0; i < c->by_component.groups.count; i++) {
+        group_line(w, i)->straight[0] = group_line(w, i)->straight[1] = 0;
+    }
     for (int32_t i = 0; i < c->list.current.count; i++) {
-        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         mabd_affine_contact_line* line = line_of(w, p);
         if (!p->eliminated || !line->searched) continue;
+        const mabd_vec3 from = p->search_move, to = p->solved_move, step = mabd_v3_sub(to, from);
+        p->bent = !is_straight(w, p, from, to);
+        if (p->bent) continue;
+        line->straight[0] += end_slope(w, p, p->search_force, from, step);
+        line->straight[1] += end_slope(w, p, mabd_affine_contact_force(p), to, step);
+    }
+}
+
+static void find_slopes(const search_work* w) {
+    mabd_affine_contacts* c = w->c;
+    for (int32_t i = 0; i < c->by_component.groups.count; i++) {
+        mabd_affine_contact_line* line = group_line(w, i);
+        line->slope = line->straight[0] + line->t * (line->straight[1] - line->straight[0]);
+    }
+    for (int32_t i = 0; i < c->list.current.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        if (!p->bent || !p->eliminated) continue;
+        mabd_affine_contact_line* line = line_of(w, p);
+        if (!line->searched) continue;
         const mabd_vec3 step = mabd_v3_sub(p->solved_move, p->search_move);
         mabd_vec3 force = mabd_v3_sub(mabd_affine_contact_force(p), p->search_force);
         force = mabd_v3_axpy(line->t, force, p->search_force);
@@ -163,6 +203,7 @@ static void next_point(mabd_affine_contact_line* line) {
 // Slopes at the end and at the start of the line; true if some group has its least point between.
 static bool evaluate_ends(const search_work* w) {
     bool any = false;
+    sum_straight(w);
     find_slopes(w);
     for (int32_t i = 0; i < w->c->by_component.groups.count; i++) {
         mabd_affine_contact_line* line = group_line(w, i);

@@ -56,6 +56,7 @@
     X(condensed.work, mabd_real)                                                                   \
     X(condensed.low, mabd_real)                                                                    \
     X(condensed.saved, mabd_affine_condensed_lanes)                                                \
+    X(condensed.touched, uint8_t)                                                                  \
     X(condensed.of_body, int32_t)                                                                  \
     X(condensed.of_component, int32_t)                                                             \
     X(condensed.of_slot, int32_t)                                                                  \

@@ -13,10 +13,11 @@
 //   (S - (J E)(J E)') lambda_B = c + J (y - y0)                       a round
 //   lambda_F = K_FF^-1 (b_F - K_FB lambda_B)                          after the last round
 //
-// Chains do this (condense_chain.c). Of other components the whole system is copied, factored and
-// solved in a round. Components without touched bodies are solved in the first round only. A round
-// moves touched bodies; the line search needs no others. All other bodies move after the last
-// round: their motion is linear in lambda_B, so the best point of the search needs lambda_B only.
+// Chains do this (condense_chain.c), and so do solvers with rounds (dual/dual.h): nets. Of other
+// components the whole system is copied, factored and solved in a round. Components without touched
+// bodies are solved in the first round only. A round moves touched bodies; the line search needs no
+// others. All other bodies move after the last round: their motion is linear in lambda_B, so the
+// best point of the search needs lambda_B only.
 //
 // The pattern is made at the first reference of a solve and kept while later references touch none
 // but its bodies. It depends on the contacts of this solve only, so the bits of a run do not depend
@@ -205,6 +206,23 @@ static mabd_status reserve_copies(mabd_affine_sim* sim) {
     return mabd_list_reserve(&c->allocator, &d->work, sizeof(mabd_real), work);
 }
 
+// Tell a solver with rounds the touched slots of its component.
+static mabd_status touch_solver(mabd_affine_sim* sim, condensed_component* o) {
+    mabd_affine_contacts* c = sim->contacts;
+    const mabd_plan_component* component = &sim->model->plan->components[o->component];
+    const mabd_dual_rounds* rounds = sim->duals[o->component]->rounds;
+    mabd_list* touched = &c->condensed.touched;
+    o->rounds = rounds != NULL;
+    if (!rounds) return MABD_OK;
+    touched->count = 0;
+    MABD_TRY(mabd_list_reserve(&c->allocator, touched, sizeof(uint8_t), component->slot_count));
+    for (int32_t s = 0; s < component->slot_count; s++) {
+        ((uint8_t*)touched->data)[s] =
+            indices(&c->condensed.of_slot)[component->slot_first + s] >= 0;
+    }
+    return rounds->touch(&c->allocator, sim->solvers[o->component], touched->data);
+}
+
 static mabd_status make_pattern(mabd_affine_sim* sim) {
     mabd_affine_contacts* c = sim->contacts;
     mabd_affine_condensed* d = &c->condensed;
@@ -216,7 +234,7 @@ static mabd_status make_pattern(mabd_affine_sim* sim) {
     list_bodies(sim);
     for (int32_t i = 0; i < d->components.count; i++) {
         condensed_component* o = component_at(c, i);
-        if (o->chain) MABD_TRY(mabd_affine_condense_chain_plan(sim, o));
+        MABD_TRY(o->chain ? mabd_affine_condense_chain_plan(sim, o) : touch_solver(sim, o));
     }
     return reserve_copies(sim);
 }
@@ -266,7 +284,11 @@ void mabd_affine_condense_open(mabd_affine_sim* sim) {
             rows += mabd_affine_joint_rows(sim, b->body, first + s, rows);
         }
     }
-    for (int32_t i = 0; i < d->components.count; i++) component_at(c, i)->known = false;
+    for (int32_t i = 0; i < d->components.count; i++) {
+        condensed_component* o = component_at(c, i);
+        o->known = false;
+        o->rounds = !o->chain && sim->duals[o->component]->rounds;
+    }
     d->rounds = 0;
 }
 
@@ -388,7 +410,9 @@ mabd_affine_condensed_part mabd_affine_condense_part(const mabd_affine_sim* sim,
     if (!c || !c->condensed.on) return MABD_CONDENSED_NOT;
     const condensed_component* o = mabd_affine_condensed_of(c, component);
     if (!o) return c->condensed.rounds > 1 ? MABD_CONDENSED_DONE : MABD_CONDENSED_NOT;
-    return o->chain ? MABD_CONDENSED_CHAIN : MABD_CONDENSED_COPY;
+    return o->chain    ? MABD_CONDENSED_CHAIN
+           : o->rounds ? MABD_CONDENSED_SOLVER
+                       : MABD_CONDENSED_COPY;
 }
 
 // ---- the dual system ---------------------------------------------------------------------------
@@ -450,13 +474,51 @@ static void copy(mabd_real* to, const mabd_real* from, size_t count) {
     memcpy(to, from, count * sizeof *to);
 }
 
+// Copy the blocks and edges of touched bodies from the base.
+static void restore_touched(const mabd_affine_sim* sim, const condensed_component* o) {
+    const mabd_affine_contacts* c = sim->contacts;
+    const mabd_plan* plan = sim->model->plan;
+    const system_range r = range_of(sim, o->component);
+    const mabd_real *D = (const mabd_real*)c->condensed.base.data + o->D - r.D,
+                    *U = (const mabd_real*)c->condensed.base.data + o->U - r.U;
+    for (int32_t i = o->body; i >= 0; i = body_at(c, i)->next) {
+        const int32_t body = body_at(c, i)->body;
+        for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+            const size_t at = plan->slot_block[plan->sides[s].slot],
+                         end = plan->slot_block[plan->sides[s].slot + 1];
+            copy(sim->D + at, D + at, end - at);
+        }
+        for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+            const size_t at = plan->edge_block[plan->pairs[p].edge],
+                         end = plan->edge_block[plan->pairs[p].edge + 1];
+            copy(sim->U + at, U + at, end - at);
+        }
+    }
+}
+
+mabd_status mabd_affine_condense_factor(mabd_affine_sim* sim, int32_t component,
+                                        const mabd_dual_system* system, int32_t* bad) {
+    condensed_component* o = mabd_affine_condensed_of(sim->contacts, component);
+    const mabd_dual_rounds* rounds = sim->duals[component]->rounds;
+    const bool first = !o->known;
+    mabd_affine_condense_restore(sim, component);
+    const mabd_status status = first ? rounds->begin(sim->solvers[component], system,
+                                                     sim->lambda + system->row_offset, bad)
+                                     : rounds->factor(sim->solvers[component], system, bad);
+    o->rounds = status == MABD_OK; // a softened system is another one in every slot
+    return status;
+}
+
 void mabd_affine_condense_restore(mabd_affine_sim* sim, int32_t component) {
     const mabd_affine_contacts* c = sim->contacts;
     condensed_component* o = mabd_affine_condensed_of(c, component);
     const system_range r = range_of(sim, component);
     mabd_real* base = c->condensed.base.data;
     mabd_real *D = sim->D + r.D, *U = sim->U + r.U, *x = sim->lambda + r.row;
-    if (o->known) {
+    if (o->known && o->rounds) {
+        restore_touched(sim, o);
+        copy(x, base + o->x, (size_t)r.row_count);
+    } else if (o->known) {
         copy(D, base + o->D, r.D_count), copy(U, base + o->U, r.U_count);
         copy(x, base + o->x, (size_t)r.row_count);
     } else {
@@ -484,6 +546,10 @@ static void complete_chain(void* context, int32_t i, int32_t thread) {
     const condensed_component* o = component_at(sim->contacts, i);
     (void)thread;
     if (o->chain) mabd_affine_condense_chain_complete(sim, o);
+    if (!o->rounds) return;
+    mabd_dual_system system = mabd_affine_dual_system(sim, o->component);
+    sim->duals[o->component]->rounds->complete(sim->solvers[o->component], &system,
+                                               sim->lambda + system.row_offset);
 }
 
 mabd_affine_motion_report mabd_affine_condense_complete(mabd_affine_sim* sim) {

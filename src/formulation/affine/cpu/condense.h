@@ -6,10 +6,11 @@
 
 /// What a linear solve does with a component.
 typedef enum mabd_affine_condensed_part {
-    MABD_CONDENSED_NOT,   // assemble, factor and solve it as without condensation
-    MABD_CONDENSED_DONE,  // nothing: no contact touches it, and it was solved at this reference
-    MABD_CONDENSED_COPY,  // restore its system (mabd_affine_condense_restore), factor and solve it
-    MABD_CONDENSED_CHAIN, // factor and solve its kept slots (condense_chain.h)
+    MABD_CONDENSED_NOT,    // assemble, factor and solve it as without condensation
+    MABD_CONDENSED_DONE,   // nothing: no contact touches it, and it was solved at this reference
+    MABD_CONDENSED_COPY,   // restore its system (mabd_affine_condense_restore), factor and solve it
+    MABD_CONDENSED_SOLVER, // restore touched slots; the solver has rounds (dual/dual.h)
+    MABD_CONDENSED_CHAIN,  // factor and solve its kept slots (condense_chain.h)
 } mabd_affine_condensed_part;
 
 /// Decide whether linear solves at a reference whose contacts were just found are condensed, and
@@ -27,6 +28,10 @@ void mabd_affine_condense_round(mabd_affine_sim* sim);
 mabd_affine_condensed_part mabd_affine_condense_part(const mabd_affine_sim* sim, int32_t component);
 /// Write the dual system of a component with the contacts of the round.
 void mabd_affine_condense_restore(mabd_affine_sim* sim, int32_t component);
+/// Restore and factor a component whose solver has rounds. MABD_ERR_SINGULAR: *bad gets the slot,
+/// from 0; for the rest of this reference the component is one of MABD_CONDENSED_COPY.
+mabd_status mabd_affine_condense_factor(mabd_affine_sim* sim, int32_t component,
+                                        const mabd_dual_system* system, int32_t* bad);
 /// Compute the new state of touched bodies.
 mabd_affine_motion_report mabd_affine_condense_update(mabd_affine_sim* sim);
 /// After the last round at a reference: compute the multipliers that rounds left out and the new

@@ -180,9 +180,10 @@ static mabd_status factor_component(mabd_affine_sim* sim, int32_t component, mab
     system.pool = pool;
     if (part == MABD_CONDENSED_DONE) return MABD_OK;
     if (part == MABD_CONDENSED_COPY) mabd_affine_condense_restore(sim, component);
-    mabd_status status = part == MABD_CONDENSED_CHAIN
-                             ? mabd_affine_condense_chain_factor(sim, component, &bad)
-                             : factor(sim, component, &system, &bad);
+    mabd_status status =
+        part == MABD_CONDENSED_CHAIN    ? mabd_affine_condense_chain_factor(sim, component, &bad)
+        : part == MABD_CONDENSED_SOLVER ? mabd_affine_condense_factor(sim, component, &system, &bad)
+                                        : factor(sim, component, &system, &bad);
     sim->softened[component] = status == MABD_ERR_SINGULAR && ops->keeps_system;
     if (sim->softened[component]) {
         soften(&system);
@@ -231,6 +232,9 @@ static void solve_component(mabd_affine_sim* sim, int32_t component, mabd_pool* 
     if (part == MABD_CONDENSED_DONE) return;
     if (part == MABD_CONDENSED_CHAIN) {
         mabd_affine_condense_chain_solve(sim, component);
+    } else if (part == MABD_CONDENSED_SOLVER) {
+        sim->duals[component]->rounds->solve(sim->solvers[component], &system,
+                                             sim->lambda + system.row_offset);
     } else if (mabd_affine_reduced_chain_is(sim, component)) {
         mabd_affine_reduced_chain_solve(sim, component);
     } else if (sim->duals[component]->iterate) {
