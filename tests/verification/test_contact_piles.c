@@ -69,14 +69,15 @@ static mabd_model* pile_model(const char* count) {
     return rig_model(scene);
 }
 
-// Spheres of 0.06 m are the smallest bodies of the scene. The overlap is measured by the shapes.
+// The scene itself: at most a tenth of the steps may end unconverged, the overlap, measured by the
+// shapes, is below 1 % of the smallest bodies, spheres of 0.06 m. After 4 s some still roll.
 Test(contact_piles, a_pile_falls_within_the_tolerance_that_it_reports) {
-    mabd_model* model = pile_model("40");
+    mabd_model* model = pile_model("100");
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, H);
     mabd_sim* sim = rig_sim(model, &def);
-    double deepest = 0;
+    double deepest = 0, fastest = 0;
     int32_t unconverged = 0, piles = 0, divided = 0, steps = 0;
-    for (; steps < 120; steps++) {
+    for (; steps < 400; steps++) {
         const mabd_step_info info = rig_step(sim);
         deepest = fmax(deepest, contact_depth(sim));
         unconverged += !info.converged;
@@ -88,13 +89,19 @@ Test(contact_piles, a_pile_falls_within_the_tolerance_that_it_reports) {
         if (!info.converged) continue;
         cr_expect(le(dbl, info.contact_residual, info.affine.tolerance_used), "step %d", steps);
     }
-    printf("pile of 40: %d of %d steps divided, %d judged as piles, %d not converged, deepest "
-           "%.1e m\n",
-           divided, steps, piles, unconverged, deepest);
+    const int32_t bodies = mabd_model_body_count(model);
+    mabd_real* v = malloc(sizeof *v * 3 * (size_t)bodies);
+    mabd_sim_get_state(sim, NULL, NULL, v, NULL);
+    for (int32_t i = 0; i < bodies; i++) fastest = fmax(fastest, rig_norm(v + 3 * i));
+    free(v);
+    printf("pile of 100: %d of %d steps divided, %d judged as piles, %d not converged, deepest "
+           "%.1e m, fastest at the end %.1e m/s\n",
+           divided, steps, piles, unconverged, deepest, fastest);
     cr_expect(lt(int, 10, divided));
-    cr_expect(lt(int, 40, piles));
-    cr_expect(le(int, unconverged, steps / 10));
+    cr_expect(lt(int, 100, piles));
+    cr_expect(le(int, unconverged, 40));
     cr_expect(lt(dbl, deepest, 0.01 * 2 * 0.06));
+    cr_expect(lt(dbl, fastest, 3e-3));
     rig_destroy(sim, model);
 }
 

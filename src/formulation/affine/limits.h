@@ -52,10 +52,6 @@
 /// Contact rows beyond which a group is a pile, and affine.pile_tolerance counts: fewer are solved
 /// accurately at every reference.
 #define MABD_PILE_MIN_CONTACTS 64
-/// Rotation from the reference with which a solve of a pile may end, in rotation tolerances, and at
-/// most [rad]: the next substep takes the error of second order back.
-#define MABD_PILE_ROTATION_TOLERANCES 3
-#define MABD_PILE_MAX_ROTATION_RAD    ((mabd_real)3e-2)
 /// Pile tolerances by which points of a pile may leave their planes.
 #define MABD_PILE_BENDING_TOLERANCES 3
 /// Part of the pile tolerance to which rows are solved in substeps: joints that close afterwards

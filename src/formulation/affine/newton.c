@@ -222,7 +222,7 @@ static bool is_flat(const solve* s) {
 }
 
 static bool is_rotation_small(const solve* s) {
-    return s->motion.rotation <= mabd_affine_contacts_rotation(s->sim);
+    return s->motion.rotation <= s->sim->def.affine.rotation_tolerance;
 }
 
 // Contacts of a pile are not solved again from this reference on, settled or not.

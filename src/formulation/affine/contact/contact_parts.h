@@ -13,5 +13,3 @@ int32_t mabd_affine_contacts_parts(const mabd_affine_sim* sim, mabd_real h, int3
 bool mabd_affine_contacts_are_pile(const mabd_affine_contacts* contacts);
 /// Tolerance of the contacts of the current solve [m].
 mabd_real mabd_affine_contacts_tolerance(const mabd_affine_sim* sim);
-/// Rotation of a body from its reference at which the current solve may end [rad].
-mabd_real mabd_affine_contacts_rotation(const mabd_affine_sim* sim);

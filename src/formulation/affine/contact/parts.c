@@ -111,12 +111,3 @@ mabd_real mabd_affine_contacts_tolerance(const mabd_affine_sim* sim) {
     const mabd_real tolerance = sim->def.contact_tolerance, pile = sim->def.affine.pile_tolerance;
     return mabd_affine_contacts_are_pile(sim->contacts) && pile > tolerance ? pile : tolerance;
 }
-
-mabd_real mabd_affine_contacts_rotation(const mabd_affine_sim* sim) {
-    const mabd_real tolerance = sim->def.affine.rotation_tolerance;
-    if (!mabd_affine_contacts_are_pile(sim->contacts)) return tolerance;
-    const mabd_real pile = MABD_PILE_ROTATION_TOLERANCES * tolerance;
-    return pile < MABD_PILE_MAX_ROTATION_RAD
-               ? pile
-               : (mabd_real)fmax(tolerance, MABD_PILE_MAX_ROTATION_RAD);
-}
