@@ -5,9 +5,6 @@ extern "C" {
 #include "base/error.h"
 }
 
-// Most eliminated rows of a contact: three and that of rolling; on a junction twice as many.
-#define MOST_ROWS 8
-
 void MABD_CUDA(contacts_layout)(mabd_cuda_contacts* contacts, size_t bodies, mabd_arena* arena) {
     if (bodies == 0) return;
     contacts->on = (mabd_affine_contacts*)mabd_arena_take(arena, 1, sizeof *contacts->on);
@@ -30,12 +27,13 @@ mabd_status MABD_CUDA(contacts_upload_euler)(mabd_cuda_contacts* contacts,
     return MABD_CUDA(device_upload)(device, host->by_body.euler, bodies, contacts->euler, error);
 }
 
-static mabd_status grow(mabd_cuda_contacts* contacts, int32_t count, mabd_error* error) {
+static mabd_status grow(mabd_cuda_contacts* contacts, int32_t count, int32_t most_rows,
+                        mabd_error* error) {
     if (count <= contacts->capacity) return MABD_OK;
     const size_t capacity = (size_t)count + (size_t)count / 2;
     const size_t list = mabd_bytes(capacity, sizeof(mabd_affine_contact)),
                  next = mabd_bytes(capacity, sizeof(int32_t)),
-                 rows = mabd_bytes(MOST_ROWS * capacity, sizeof(mabd_vec12));
+                 rows = mabd_bytes((size_t)most_rows * capacity, sizeof(mabd_vec12));
     MABD_CUDA(contacts_release)(contacts);
     contacts->capacity = 0;
     MABD_CUDA_TRY(cudaMalloc(&contacts->memory, list + next + rows),
@@ -52,10 +50,11 @@ static mabd_status grow(mabd_cuda_contacts* contacts, int32_t count, mabd_error*
 static void place_rows(mabd_affine_contacts* host) {
     const int32_t *next = (const int32_t*)host->by_body.next.data,
                   *touched = (const int32_t*)host->by_body.touched.data;
+    const int32_t most_rows = mabd_affine_most_rows(host->geometry->model);
     int32_t place = 0;
     for (int32_t i = 0; i < host->by_body.touched.count; i++) {
         host->by_body.row_first[touched[i]] = place;
-        for (int32_t k = host->by_body.head[touched[i]]; k >= 0; k = next[k]) place += MOST_ROWS;
+        for (int32_t k = host->by_body.head[touched[i]]; k >= 0; k = next[k]) place += most_rows;
     }
 }
 
@@ -63,7 +62,7 @@ mabd_status MABD_CUDA(contacts_upload)(mabd_cuda_contacts* contacts, const mabd_
                                        mabd_affine_contacts* host, size_t bodies,
                                        mabd_error* error) {
     const int32_t count = host->list.current.count;
-    MABD_TRY(grow(contacts, count, error));
+    MABD_TRY(grow(contacts, count, mabd_affine_most_rows(host->geometry->model), error));
     place_rows(host);
 #define UPLOAD(from, bytes, to) MABD_TRY(MABD_CUDA(device_upload)(device, from, bytes, to, error))
     UPLOAD(host->by_body.head, bodies * sizeof *host->by_body.head, contacts->head);

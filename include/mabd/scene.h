@@ -81,8 +81,11 @@ typedef struct mabd_height_field {
 } mabd_height_field;
 
 /// One piece of a body. Two geoms may touch if each is in a category that the other's mask lets
-/// through. Where they do, friction is the geometric mean of the two and restitution the larger
-/// one, unless mabd_scene_set_pair says otherwise.
+/// through. Where they do, friction is the geometric mean of the two, restitution, rolling and
+/// spinning friction the larger one, unless mabd_scene_set_pair says otherwise. The relative
+/// angular velocity w of two touching bodies with normal n and normal force N is opposed by torques
+/// of at most rolling_friction N across n and spinning_friction N along n. A surface that moves (a
+/// conveyor) drags what touches it by friction.
 typedef struct mabd_geom {
     mabd_shape shape;
     mabd_real size[3];              // [m], see MABD_SHAPE_LIST
@@ -91,6 +94,9 @@ typedef struct mabd_geom {
     mabd_real density;              // [kg/m^3]; not used by the shapes without mass
     mabd_real friction;             // Coulomb coefficient, >= 0
     mabd_real restitution;          // part of the approach speed that comes back, 0 .. 1
+    mabd_real rolling_friction;     // >= 0 [m]: torque against rolling over normal force
+    mabd_real spinning_friction;    // >= 0 [m]: the same about the normal
+    mabd_real surface_velocity[3];  // of the surface over its body, in the body frame [m/s]
     uint32_t category;              // bits: categories of this geom; at least one
     uint32_t mask;                  // bits: categories that it touches; 0 = none
     const mabd_height_field* field; // of a height field, else null; copied by the scene
@@ -139,8 +145,8 @@ typedef struct mabd_body_def {
 /// origin with the axes of the world, at rest, without name and geoms.
 MABD_API mabd_body_def mabd_default_body_def(void);
 /// Make a geom of `shape`, centred at the body origin: friction 0.5, restitution 0, category 1,
-/// mask all ones, no field. `size` (3) [m] as in MABD_SHAPE_LIST, may be null for shapes without
-/// sizes; density [kg/m^3].
+/// mask all ones, no field, no rolling and spinning friction, a surface at rest. `size` (3) [m] as in
+/// MABD_SHAPE_LIST, may be null for shapes without sizes; density [kg/m^3].
 MABD_API mabd_geom mabd_geom_make(mabd_shape shape, const mabd_real* size, mabd_real density);
 
 // ---- joints ------------------------------------------------------------------------------------
@@ -248,25 +254,27 @@ typedef struct mabd_pin_def {
 /// damping, armature, and servo_damping without max_force, act on the relative angular velocity O
 /// of b against a in the joint frame on b instead of x': torque on b = -damping O - armature O'.
 /// All but the motor are implicit: one compliant row. `servo_rigid` makes x = servo(t) exactly.
-/// Besides: stops that keep lower <= x <= upper without rebound; a drive x' = motor_velocity(t); a
-/// limit of the force of servo or drive; dry friction, which holds x' = 0 up to its force. They
-/// share the row (src/joint/axis_law.h) and are as implicit.
+/// Besides: stops that keep lower <= x <= upper, with rebound at limit_restitution times the speed
+/// of an impact; a drive x' = motor_velocity(t); a limit of the force of servo or drive; dry
+/// friction, which holds x' = 0 up to its force. They share the row (src/joint/axis_law.h) and are
+/// as implicit.
 typedef struct mabd_axis_def {
-    mabd_real stiffness;        // [N/m] or [N m/rad]
-    mabd_real rest;             // [m] or [rad]
-    mabd_real damping;          // [N s/m] or [N m s/rad]
-    mabd_real armature;         // [kg] or [kg m^2]
-    mabd_signal servo;          // target [m] or [rad]; NONE = no servo
-    bool servo_rigid;           // the target is met exactly, with unlimited force
-    bool limited;               // lower and upper count
-    mabd_real servo_stiffness;  // [N/m] or [N m/rad]
-    mabd_real servo_damping;    // [N s/m] or [N m s/rad]
-    mabd_signal motor;          // force [N] or torque [N m]; NONE = no motor
-    mabd_real lower, upper;     // stops [m] or [rad], lower <= upper; infinite = none on that side
-    mabd_signal motor_velocity; // target rate [m/s] or [rad/s]; NONE = none; not beside a servo
-    mabd_real max_force;        // of servo or motor_velocity [N] or [N m]; 0 = unlimited
-    mabd_real friction;         // Coulomb friction [N] or [N m]
-    mabd_real friction_speed;   // [m/s] or [rad/s]: friction tanh(x'/friction_speed); 0 = dry
+    mabd_real stiffness;         // [N/m] or [N m/rad]
+    mabd_real rest;              // [m] or [rad]
+    mabd_real damping;           // [N s/m] or [N m s/rad]
+    mabd_real armature;          // [kg] or [kg m^2]
+    mabd_signal servo;           // target [m] or [rad]; NONE = no servo
+    bool servo_rigid;            // the target is met exactly, with unlimited force
+    bool limited;                // lower and upper count
+    mabd_real servo_stiffness;   // [N/m] or [N m/rad]
+    mabd_real servo_damping;     // [N s/m] or [N m s/rad]
+    mabd_signal motor;           // force [N] or torque [N m]; NONE = no motor
+    mabd_real lower, upper;      // stops [m] or [rad], lower <= upper; infinite = none on that side
+    mabd_real limit_restitution; // of the stops, 0 .. 1
+    mabd_signal motor_velocity;  // target rate [m/s] or [rad/s]; NONE = none; not beside a servo
+    mabd_real max_force;         // of servo or motor_velocity [N] or [N m]; 0 = unlimited
+    mabd_real friction;          // Coulomb friction [N] or [N m]
+    mabd_real friction_speed;    // [m/s] or [rad/s]: friction tanh(x'/friction_speed); 0 = dry
     mabd_pin_def pin; // friction of a bearing, that grows with its load; beside `friction`
     /// Weight of the force on this axis among redundant rows (mabd_joint_def), > 0; 0 = that of the
     /// joint. An axis with nothing but a weight may be locked: it is that of the row that locks it.
@@ -472,8 +480,11 @@ typedef struct mabd_pair_def {
     int32_t a, b;  // bodies, a != b
     bool excluded; // they never touch; nothing else may be given then
     bool friction_given, restitution_given;
-    mabd_real friction;    // >= 0, else from the geoms
-    mabd_real restitution; // 0 .. 1, else from the geoms
+    bool rolling_friction_given, spinning_friction_given;
+    mabd_real friction;          // >= 0, else from the geoms
+    mabd_real restitution;       // 0 .. 1, else from the geoms
+    mabd_real rolling_friction;  // >= 0 [m], else from the geoms
+    mabd_real spinning_friction; // >= 0 [m], else from the geoms
 } mabd_pair_def;
 
 // ---- the builder -------------------------------------------------------------------------------

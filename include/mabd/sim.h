@@ -281,7 +281,10 @@ MABD_API int mabd_dual_find(const char* name);
     X(GROUND, "ground")     /* a plane that pushes points back */                                  \
     X(COUPLINGS, "couplings") /* coordinates of joints that move in concert */                     \
     X(PINS, "pins")           /* friction of pins, and friction_speed */                           \
-    X(CURVES, "curves")       /* joints of type screw, composite, spline-curve, spline-surface */
+    X(CURVES, "curves")       /* joints of type screw, composite, spline-curve, spline-surface */  \
+    X(REBOUND, "limit_restitution") /* stops of joint axes with rebound */                         \
+    X(ROLLING, "rolling friction")  /* rolling_friction and spinning_friction of contacts */       \
+    X(SURFACES, "surface_velocity") /* surfaces that move over their bodies */
 typedef enum mabd_can_index {
 #define X(name, text) MABD_CAN_INDEX_##name,
     MABD_CAN_LIST(X)
@@ -648,8 +651,10 @@ MABD_API mabd_measure mabd_sim_measure(const mabd_sim* sim);
     X(DRIVES, drives, WORK)         /* servos, motors, rates of axes */                            \
     X(SCRIPTS, scripts, WORK)       /* scripted bodies, by their joints and contacts */            \
     X(FORCES, forces, WORK)         /* forces of the scene and of mabd_sim_apply_force */          \
+    X(SURFACES, surfaces, WORK)     /* friction of surfaces that move over their bodies */         \
     X(DAMPERS, dampers, TAKEN)      /* dampers of axes, servo_damping */                           \
     X(FRICTION, friction, TAKEN)    /* of axes and of contacts */                                  \
+    X(ROLLING, rolling, TAKEN)      /* rolling and spinning friction of contacts */                \
     X(DRAG, drag, TAKEN)            /* drag against wind; < 0: wind drives the bodies */           \
     X(IMPACTS, impacts, TAKEN)      /* stops of axes, normal forces of contacts */                 \
     X(INTEGRATOR, integrator, REST) /* numerics: time steps and tolerances */
@@ -674,7 +679,8 @@ MABD_API mabd_energy_kind mabd_energy_get_kind(mabd_energy account);
 
 /// Energy by cause since the start of the run [J]. For all numbers that are not NaN
 ///   kinetic + gravity + elastic + spring
-///     = drives + scripts + forces - dampers - friction - drag - impacts - integrator
+///     = drives + scripts + forces + surfaces
+///       - dampers - friction - rolling - drag - impacts - integrator
 /// A cause that a formulation does not tell apart is NaN, and lies in `integrator`.
 typedef struct mabd_energy_balance {
 #define X(name, field, kind) mabd_real field;

@@ -297,8 +297,7 @@ static mabd_collide_pair view_pair(const mabd_collide* c, const mabd_broad_pair*
     mabd_collide_pair view = {.g = turned ? pair->j : pair->i, .h = turned ? pair->i : pair->j};
     view.a = c->geoms[view.g].body, view.b = c->geoms[view.h].body;
     view.key.i = pair->i, view.key.j = pair->j;
-    mabd_model_surface(m, view.a, c->collider[view.g], view.b, c->collider[view.h], &view.friction,
-                       &view.restitution);
+    view.surface = mabd_model_surface(m, view.a, c->collider[view.g], view.b, c->collider[view.h]);
     return view;
 }
 
@@ -336,7 +335,7 @@ static int32_t points_at_end(const mabd_collide* c, const mabd_collide_motion* m
     const mabd_pose pa = mabd_collide_end_pose(c, motion, pair->g),
                     pb = mabd_collide_end_pose(c, motion, pair->h);
     mabd_real margin = motion->margin;
-    if (pair->restitution > 0) {
+    if (pair->surface.restitution > 0) {
         margin += most_displacement(c, motion, pair->g) + most_displacement(c, motion, pair->h);
     }
     return narrow(c, pair, &pa, &pb, margin, out);

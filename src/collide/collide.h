@@ -35,9 +35,9 @@ typedef struct mabd_collide_motion {
 /// Two geoms whose boxes overlap: g of body a, h of body b.
 typedef struct mabd_collide_pair {
     mabd_collide_key key;
-    int32_t g, h;                    // geoms
-    int32_t a, b;                    // bodies; b moves
-    mabd_real friction, restitution; // coefficients of the pair
+    int32_t g, h;                // geoms
+    int32_t a, b;                // bodies; b moves
+    mabd_model_surfaces surface; // coefficients of the pair
 } mabd_collide_pair;
 
 /// One contact point of a pair.

@@ -42,7 +42,12 @@ static void gradient(cone_work* w) {
 
 // ---- the sets -----------------------------------------------------------------------------------
 
+static bool is_linear(const cone_work* w, size_t contact) {
+    return w->problem->linear && w->problem->linear[contact];
+}
+
 static void project(const cone_work* w, size_t contact, mabd_real* x) {
+    if (is_linear(w, contact)) return;
     const mabd_real r = w->radius[contact], size = x[1] * x[1] + x[2] * x[2];
     if (!(x[0] > 0)) x[0] = 0;
     if (!(size > r * r)) return;
@@ -53,7 +58,11 @@ static void project(const cone_work* w, size_t contact, mabd_real* x) {
 static bool is_inside(const cone_work* w, size_t contact) {
     const mabd_real* x = w->x + 3 * contact;
     const mabd_real r = w->radius[contact] * (1 - (mabd_real)1e-9);
-    return x[1] * x[1] + x[2] * x[2] < r * r;
+    return is_linear(w, contact) || x[1] * x[1] + x[2] * x[2] < r * r;
+}
+
+static bool is_pressed(const cone_work* w, size_t contact) {
+    return w->x[3 * contact] > 0 || is_linear(w, contact);
 }
 
 // Compute the natural residual of one contact, x - P(x - g), scaled.
@@ -68,11 +77,12 @@ static void natural(const cone_work* w, size_t contact, mabd_real out[3]) {
 static void measure(const cone_work* w, mabd_real* free, mabd_real* bound, mabd_real* residual) {
     *free = *bound = *residual = 0;
     for (size_t i = 0; i < w->n / 3; i++) {
-        const mabd_real *x = w->x + 3 * i, *g = w->g + 3 * i, *s = w->scale + 3 * i;
+        const mabd_real *g = w->g + 3 * i, *s = w->scale + 3 * i;
+        const bool pressed = is_pressed(w, i);
         mabd_real e[3];
         natural(w, i, e);
         const mabd_real tangent = e[1] * e[1] + e[2] * e[2];
-        *(x[0] > 0 ? free : bound) += x[0] > 0 ? g[0] * g[0] : e[0] * e[0];
+        *(pressed ? free : bound) += pressed ? g[0] * g[0] : e[0] * e[0];
         if (is_inside(w, i)) {
             *free += g[1] * g[1] + g[2] * g[2];
         } else {
@@ -117,7 +127,7 @@ static void free_gradient(const cone_work* w, mabd_real* out) {
     for (size_t i = 0; i < w->n / 3; i++) {
         const mabd_real* g = w->g + 3 * i;
         const bool inside = is_inside(w, i);
-        out[3 * i] = w->x[3 * i] > 0 ? g[0] : 0;
+        out[3 * i] = is_pressed(w, i) ? g[0] : 0;
         out[3 * i + 1] = inside ? g[1] : 0;
         out[3 * i + 2] = inside ? g[2] : 0;
     }
@@ -128,6 +138,7 @@ static mabd_real feasible(const cone_work* w) {
     mabd_real most = (mabd_real)INFINITY;
     for (size_t i = 0; i < w->n / 3; i++) {
         const mabd_real *x = w->x + 3 * i, *p = w->p + 3 * i;
+        if (is_linear(w, i)) continue;
         if (p[0] > 0 && x[0] < most * p[0]) most = x[0] / p[0];
         const mabd_real pp = p[1] * p[1] + p[2] * p[2], xp = x[1] * p[1] + x[2] * p[2];
         const mabd_real room =

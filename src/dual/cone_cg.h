@@ -20,6 +20,8 @@
 // If bodies touch in more points than they have freedoms, W is singular except for elasticity, and
 // only c makes the forces unique; it also bounds the condition number.
 //
+// A linear entry has three rows g = 0 instead, for any forces: dampers beside the contacts.
+//
 // Steps. Forces strictly inside their sets are free. While the free part of the gradient is the
 // larger one, make a step of conjugate gradients on the free forces, projected where it leaves the
 // sets. Otherwise make a projected gradient step, which frees and binds. Either step moves along d
@@ -42,6 +44,8 @@ typedef struct mabd_cone_problem {
                                // (2 count) [m/N]
     mabd_real softness;        // c / own
     const mabd_real* friction; // (count)
+    /// Entries that obey no law of contact: g = 0 with forces of any sign (count); null: none.
+    const bool* linear;
     mabd_cone_operator* product;
     void* self;
     mabd_real tolerance; // of gaps and slips [m]

@@ -25,15 +25,14 @@ size_t mabd_cone_gs_work(int32_t count) {
 
 // ---- the matrix ---------------------------------------------------------------------------------
 
-// g += sum_j W_ij x_j. `cones`: contacts without a normal force have no tangential force and are
-// skipped.
+// g += sum_j W_ij x_j. `cones`: entries without a force are skipped.
 static inline void add_row(const mabd_cone_matrix* W, int32_t i, bool cones, const mabd_real* x,
                            mabd_real g[3]) {
     mabd_real g0 = g[0], g1 = g[1], g2 = g[2];
     for (int32_t k = W->start[i]; k < W->end[i]; k++) {
         const mabd_real *B = W->block + 9 * (size_t)k,
                         *l = x + 3 * (size_t)(W->column[k] - W->first);
-        if (cones && l[0] == 0) continue;
+        if (cones && l[0] == 0 && l[1] == 0 && l[2] == 0) continue;
         g0 += B[0] * l[0] + B[1] * l[1] + B[2] * l[2];
         g1 += B[3] * l[0] + B[4] * l[1] + B[5] * l[2];
         g2 += B[6] * l[0] + B[7] * l[1] + B[8] * l[2];
@@ -45,6 +44,15 @@ void mabd_cone_matrix_product(void* self, const mabd_real* x, mabd_real* y) {
     const mabd_cone_matrix* W = self;
     memset(y, 0, 3 * (size_t)W->count * sizeof *y);
     for (int32_t i = 0; i < W->count; i++) add_row(W, i, false, x, y + 3 * (size_t)i);
+}
+
+static bool is_linear(const sweep_work* w, int32_t i) {
+    return w->problem->linear && w->problem->linear[i];
+}
+
+// True if a contact has no normal force.
+static bool is_open(const sweep_work* w, int32_t i) {
+    return w->force[3 * (size_t)i] == 0 && !is_linear(w, i);
 }
 
 static void own_block(const sweep_work* w, int32_t i, mabd_real D[9]) {
@@ -104,6 +112,7 @@ static void rows_of(const sweep_work* w, int32_t i, mabd_real g[3]) {
 // Compute the natural residual of the rows g [m].
 static mabd_real natural(const sweep_work* w, int32_t i, const mabd_real g[3]) {
     const mabd_real* l = w->force + 3 * (size_t)i;
+    if (is_linear(w, i)) return (mabd_real)sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     return mabd_cone_off_law(w->problem->own + 2 * (size_t)i, w->problem->friction[i] * l[0], l, g);
 }
 
@@ -111,7 +120,8 @@ static mabd_real natural(const sweep_work* w, int32_t i, const mabd_real g[3]) {
 static void settle(const sweep_work* w, int32_t i, mabd_real g[3]) {
     const mabd_real mu = w->problem->friction[i], *V = w->inverse + INVERSE * (size_t)i;
     mabd_real* l = w->force + 3 * (size_t)i;
-    if (l[0] == 0 && g[0] >= 0) { // open, and stays so
+    const bool linear = is_linear(w, i);
+    if (!linear && l[0] == 0 && g[0] >= 0) { // open, and stays so
         l[1] = l[2] = 0;
         return;
     }
@@ -119,7 +129,7 @@ static void settle(const sweep_work* w, int32_t i, mabd_real g[3]) {
     for (int k = 0; k < 3; k++) {
         x[k] = l[k] - (V[3 * k] * g[0] + V[3 * k + 1] * g[1] + V[3 * k + 2] * g[2]);
     }
-    if (x[0] > 0 && x[1] * x[1] + x[2] * x[2] <= mu * mu * x[0] * x[0]) {
+    if (linear || (x[0] > 0 && x[1] * x[1] + x[2] * x[2] <= mu * mu * x[0] * x[0])) {
         memcpy(l, x, sizeof x);
         return;
     }
@@ -135,6 +145,7 @@ static void settle(const sweep_work* w, int32_t i, mabd_real g[3]) {
 static void project(const sweep_work* w) {
     for (int32_t i = 0; i < w->W->count; i++) {
         mabd_real* l = w->force + 3 * (size_t)i;
+        if (is_linear(w, i)) continue;
         if (!(l[0] > 0)) l[0] = 0;
         mabd_cone_to_disk(w->problem->friction[i] * l[0], l + 1);
     }
@@ -146,14 +157,14 @@ static mabd_real sweep(const sweep_work* w, bool all) {
     const int32_t count = w->W->count;
     mabd_real largest = 0, g[3];
     for (int32_t i = 0; i < count; i++) {
-        if (!all && w->force[3 * (size_t)i] == 0) continue;
+        if (!all && is_open(w, i)) continue;
         rows_of(w, i, g);
         const mabd_real residual = natural(w, i, g);
         if (!(residual <= largest)) largest = residual;
         settle(w, i, g);
     }
     for (int32_t i = count - 1; i >= 0; i--) {
-        if (w->force[3 * (size_t)i] == 0) continue;
+        if (is_open(w, i)) continue;
         rows_of(w, i, g);
         settle(w, i, g);
     }

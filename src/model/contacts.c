@@ -63,11 +63,15 @@ static mabd_model_collider make_collider(const mabd_model_class* c, const mabd_g
         [MABD_SHAPE_HEIGHT_FIELD] = MABD_COLLIDER_HEIGHT_FIELD};
     mabd_model_collider out = {.friction = geom->friction,
                                .restitution = geom->restitution,
+                               .rolling = geom->rolling_friction,
+                               .spinning = geom->spinning_friction,
                                .category = geom->category,
                                .mask = geom->mask};
     out.shape.kind = kinds[geom->shape];
     memcpy(out.shape.size, geom->size, sizeof out.shape.size);
     out.shape.field = geom->field;
+    out.surface =
+        mabd_m3_tmul(mabd_q_matrix(mabd_q_load(c->axes)), mabd_v3_load(geom->surface_velocity));
     mabd_class_to_principal(c, geom->position, geom->rotation, &out.pose.position,
                             &out.pose.rotation);
     return out;
@@ -81,7 +85,10 @@ static void fill_colliders(mabd_model* m) {
         for (int32_t k = 0; k < c->geom_count; k++) {
             const mabd_geom* geom = &m->geoms[c->geom_first + k];
             if (geom->mask == 0) continue;
-            contact->colliders[contact->collider_count++] = make_collider(c, geom);
+            const mabd_model_collider made = make_collider(c, geom);
+            contact->rolls |= made.rolling > 0 || made.spinning > 0;
+            contact->surfaces |= mabd_v3_dot(made.surface, made.surface) > 0;
+            contact->colliders[contact->collider_count++] = made;
         }
     }
     contact->collider_first[m->class_count] = contact->collider_count;
@@ -99,7 +106,9 @@ static mabd_model_pair make_pair(const mabd_pair_def* def) {
                             .b = def->a < def->b ? def->b : def->a,
                             .excluded = def->excluded,
                             .friction = def->friction_given ? def->friction : -1,
-                            .restitution = def->restitution_given ? def->restitution : -1};
+                            .restitution = def->restitution_given ? def->restitution : -1,
+                            .rolling = def->rolling_friction_given ? def->rolling_friction : -1,
+                            .spinning = def->spinning_friction_given ? def->spinning_friction : -1};
     return pair;
 }
 
@@ -286,12 +295,22 @@ mabd_status mabd_builder_contacts(mabd_model_builder* builder) {
     return MABD_OK;
 }
 
-void mabd_model_surface(const mabd_model* m, int32_t a, const mabd_model_collider* on_a, int32_t b,
-                        const mabd_model_collider* on_b, mabd_real* friction,
-                        mabd_real* restitution) {
+static mabd_real larger(mabd_real a, mabd_real b) {
+    return a > b ? a : b;
+}
+
+mabd_model_surfaces mabd_model_surface(const mabd_model* m, int32_t a,
+                                       const mabd_model_collider* on_a, int32_t b,
+                                       const mabd_model_collider* on_b) {
     const mabd_model_pair* pair = find_pair(&m->contact, a, b);
-    *friction = (mabd_real)sqrt(on_a->friction * on_b->friction);
-    *restitution = on_a->restitution > on_b->restitution ? on_a->restitution : on_b->restitution;
-    if (pair && pair->friction >= 0) *friction = pair->friction;
-    if (pair && pair->restitution >= 0) *restitution = pair->restitution;
+    mabd_model_surfaces s = {.friction = (mabd_real)sqrt(on_a->friction * on_b->friction),
+                             .restitution = larger(on_a->restitution, on_b->restitution),
+                             .rolling = larger(on_a->rolling, on_b->rolling),
+                             .spinning = larger(on_a->spinning, on_b->spinning)};
+    if (!pair) return s;
+    if (pair->friction >= 0) s.friction = pair->friction;
+    if (pair->restitution >= 0) s.restitution = pair->restitution;
+    if (pair->rolling >= 0) s.rolling = pair->rolling;
+    if (pair->spinning >= 0) s.spinning = pair->spinning;
+    return s;
 }

@@ -39,6 +39,7 @@ typedef struct mabd_control {
     bool limited;                        // has stops: lower, upper
     bool drive_rate;                     // drive gives the rate, else the coordinate
     mabd_real lower, upper;              // [m] or [rad], infinite = none
+    mabd_real limit_restitution;         // of these stops
     mabd_real drive_gain, drive_damping; // of a limited servo, both 0 = rigid
     mabd_real max_force;                 // of the drive, may be infinite; 0 = no drive
     const mabd_signal* drive;            // target of a limited servo, or rate; null = none
@@ -146,6 +147,8 @@ typedef struct mabd_model_collider {
     mabd_collider shape; // its field is the model's
     mabd_pose pose;      // x_principal = rotation x_collider + position
     mabd_real friction, restitution;
+    mabd_real rolling, spinning; // friction [m]
+    mabd_vec3 surface;           // velocity of the surface, principal frame [m/s]
     uint32_t category, mask;
 } mabd_model_collider;
 
@@ -154,11 +157,20 @@ typedef struct mabd_model_pair {
     int32_t a, b;                    // bodies, a < b
     bool excluded;                   // then also in exclusions; else they touch in any group
     mabd_real friction, restitution; // -1 = from the colliders
+    mabd_real rolling, spinning;     // friction [m], -1 = from the colliders
 } mabd_model_pair;
+
+/// Coefficients of two surfaces that touch.
+typedef struct mabd_model_surfaces {
+    mabd_real friction, restitution;
+    mabd_real rolling, spinning; // friction [m]
+} mabd_model_surfaces;
 
 /// Contacts of the scene. All zero if they are not enabled.
 typedef struct mabd_model_contact {
     bool enabled;
+    bool rolls;           // some surface or pair has rolling or spinning friction
+    bool surfaces;        // some surface moves over its body
     mabd_real margin;     // [m], 0 = automatic
     mabd_real compliance; // of a row, relative to its own J H^-1 J'
     int32_t collider_count, exclusion_count, pair_count, member_count;
@@ -186,6 +198,7 @@ struct mabd_model {
     int32_t coordinate_count; // controls over all joints
     bool laws;                // some row set has laws
     bool pins;                // some axis has a pin or a friction speed
+    bool rebounds;            // some axis has stops with rebound
     int32_t force_count, script_count, signal_count;
     int32_t spring_count, spring_point_count, node_count, ground_count, ground_point_count;
     int32_t coupling_count, coupling_axis_count;
@@ -266,11 +279,11 @@ const char* mabd_model_body_label(const mabd_model* m, int32_t body, char* text,
 /// Write "joint 'pin'" or "joint 3", with copies "copy 17, joint 3", for messages. Returns text.
 const char* mabd_model_joint_label(const mabd_model* m, int32_t joint, char* text, size_t size);
 
-/// Friction and restitution between a collider of body a and one of body b: those of the pair of
-/// bodies if the scene gives them, else geometric mean of friction and larger restitution.
-void mabd_model_surface(const mabd_model* m, int32_t a, const mabd_model_collider* on_a, int32_t b,
-                        const mabd_model_collider* on_b, mabd_real* friction,
-                        mabd_real* restitution);
+/// Coefficients between a collider of body a and one of body b: those of the pair of bodies where
+/// the scene gives them, else geometric mean of friction and the larger one of the others.
+mabd_model_surfaces mabd_model_surface(const mabd_model* m, int32_t a,
+                                       const mabd_model_collider* on_a, int32_t b,
+                                       const mabd_model_collider* on_b);
 
 /// Compute the pose of a scripted body in its user frame from the values of its signals: `way` [m]
 /// along the direction, `angle` [rad] about the axis; a signal that is not there is not read. Its

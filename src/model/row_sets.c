@@ -19,6 +19,7 @@ static void fill_law(mabd_model_builder* builder, const mabd_axis_def* def, mabd
     control->limited = def->limited;
     control->lower = def->limited ? def->lower : -(mabd_real)INFINITY;
     control->upper = def->limited ? def->upper : (mabd_real)INFINITY;
+    control->limit_restitution = def->limit_restitution;
     control->drive_rate = def->motor_velocity.kind != MABD_SIGNAL_NONE;
     if (!control->drive_rate && !(servo && (def->max_force > 0 || def->servo_rigid))) return;
     control->drive =
@@ -160,6 +161,7 @@ void mabd_builder_row_sets(mabd_model_builder* builder) {
         builder->model->laws |= sets[i].laws;
         for (int32_t r = 0; r < sets[i].control_count; r++) {
             const mabd_control* c = &sets[i].control[r];
+            builder->model->rebounds |= c->limit_restitution > 0;
             builder->model->pins |= c->friction_speed > 0 || c->pin.friction > 0;
         }
     }

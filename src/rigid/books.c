@@ -78,6 +78,7 @@ mabd_energy_balance mabd_rigid_books_balance(const mabd_rigid_books* books, cons
     b.elastic = 0;
     b.drives = w->drives, b.scripts = w->scripts, b.forces = w->forces;
     b.dampers = w->dampers, b.drag = w->drag;
+    b.surfaces = b.rolling = 0; // rigid formulations refuse both
     const bool touches = model->contact.enabled && (booked & MABD_BOOKED_CONTACTS) == 0;
     const bool stopped = (booked & MABD_BOOKED_STOPS) == 0 && has_stops(model);
     b.friction = touches ? (mabd_real)NAN : w->friction;

@@ -46,11 +46,18 @@ static mabd_status check_pair(const mabd_scene* scene, const mabd_subject* subje
     MABD_TRY(check_body(scene, subject, def->a));
     MABD_TRY(check_body(scene, subject, def->b));
     if (def->a == def->b) return reject_twice(scene, subject, def->a);
-    if (def->excluded && (def->friction_given || def->restitution_given)) {
+    const bool rolls = def->rolling_friction_given || def->spinning_friction_given;
+    if (def->excluded && (def->friction_given || def->restitution_given || rolls)) {
         return mabd_reject(subject, "a pair that never touches has no friction or restitution");
     }
     if (def->friction_given) {
         MABD_TRY(mabd_check_not_negative(subject, "friction", def->friction));
+    }
+    if (def->rolling_friction_given) {
+        MABD_TRY(mabd_check_not_negative(subject, "rolling friction", def->rolling_friction));
+    }
+    if (def->spinning_friction_given) {
+        MABD_TRY(mabd_check_not_negative(subject, "spinning friction", def->spinning_friction));
     }
     return def->restitution_given ? mabd_check_restitution(subject, def->restitution) : MABD_OK;
 }

@@ -213,10 +213,14 @@ static mabd_status check_field(const mabd_subject* subject, const mabd_height_fi
     return mabd_check_finite(subject, "a height", (int32_t)nodes, field->heights);
 }
 
-mabd_status mabd_check_restitution(const mabd_subject* subject, mabd_real value) {
-    MABD_TRY(check_positive(subject, "restitution", value, true));
+static mabd_status check_part(const mabd_subject* subject, const char* what, mabd_real value) {
+    MABD_TRY(check_positive(subject, what, value, true));
     if (value <= 1) return MABD_OK;
-    return mabd_reject(subject, "restitution must be between 0 and 1, not %g", (double)value);
+    return mabd_reject(subject, "%s must be between 0 and 1, not %g", what, (double)value);
+}
+
+mabd_status mabd_check_restitution(const mabd_subject* subject, mabd_real value) {
+    return check_part(subject, "restitution", value);
 }
 
 mabd_status mabd_check_geom(const mabd_subject* body, mabd_motion motion, int32_t index,
@@ -237,6 +241,9 @@ mabd_status mabd_check_geom(const mabd_subject* body, mabd_motion motion, int32_
     if (geom->shape == MABD_SHAPE_HEIGHT_FIELD) MABD_TRY(check_field(&subject, geom->field));
     MABD_TRY(check_positive(&subject, "friction", geom->friction, true));
     MABD_TRY(mabd_check_restitution(&subject, geom->restitution));
+    MABD_TRY(check_positive(&subject, "rolling friction", geom->rolling_friction, true));
+    MABD_TRY(check_positive(&subject, "spinning friction", geom->spinning_friction, true));
+    MABD_TRY(mabd_check_finite(&subject, "surface velocity", 3, geom->surface_velocity));
     if (geom->category == 0) {
         return mabd_reject(&subject, "category needs at least one bit (mask 0 touches nothing)");
     }
@@ -355,7 +362,12 @@ static mabd_status check_servo(const mabd_subject* subject, const mabd_axis_def*
 }
 
 static mabd_status check_stops(const mabd_subject* subject, const mabd_axis_def* def) {
-    if (!def->limited) return MABD_OK;
+    MABD_TRY(check_part(subject, "limit restitution", def->limit_restitution));
+    if (!def->limited) {
+        return def->limit_restitution > 0
+                   ? mabd_reject(subject, "a limit restitution needs a lower or upper limit")
+                   : MABD_OK;
+    }
     if (isnan(def->lower) || isnan(def->upper)) {
         return mabd_reject(subject, "a limit is not a number");
     }

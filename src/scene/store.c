@@ -99,6 +99,10 @@ mabd_status mabd_store_stage_geoms(mabd_scene* scene, int32_t count, const mabd_
         place[i] = mabd_geom_make(geoms[i].shape, geoms[i].size, geoms[i].density);
         place[i].friction = geoms[i].friction;
         place[i].restitution = geoms[i].restitution;
+        place[i].rolling_friction = geoms[i].rolling_friction;
+        place[i].spinning_friction = geoms[i].spinning_friction;
+        memcpy(place[i].surface_velocity, geoms[i].surface_velocity,
+               sizeof place[i].surface_velocity);
         place[i].category = geoms[i].category;
         place[i].mask = geoms[i].mask;
         if (geoms[i].shape == MABD_SHAPE_HEIGHT_FIELD) place[i].field = geoms[i].field;
@@ -141,7 +145,7 @@ static void class_reals(const mabd_scene_class* of, mabd_real* reals) {
     reals[13] = of->drag;
 }
 
-#define GEOM_REALS 13
+#define GEOM_REALS 18
 static void geom_reals(const mabd_geom* of, mabd_real* reals) {
     memcpy(reals, of->size, sizeof of->size);
     memcpy(reals + 3, of->position, sizeof of->position);
@@ -149,6 +153,9 @@ static void geom_reals(const mabd_geom* of, mabd_real* reals) {
     reals[10] = of->density;
     reals[11] = of->friction;
     reals[12] = of->restitution;
+    reals[13] = of->rolling_friction;
+    reals[14] = of->spinning_friction;
+    memcpy(reals + 15, of->surface_velocity, sizeof of->surface_velocity);
 }
 
 static bool field_equal(const mabd_height_field* a, const mabd_height_field* b) {
@@ -262,7 +269,8 @@ bool mabd_store_make_axes(const mabd_joint_def* def, mabd_scene_axes* axes) {
         axes->axis[k].servo = mabd_signal_clean(&defs[k]->servo);
         axes->axis[k].motor = mabd_signal_clean(&defs[k]->motor);
         axes->axis[k].motor_velocity = mabd_signal_clean(&defs[k]->motor_velocity);
-        if (!defs[k]->limited) axes->axis[k].lower = axes->axis[k].upper = 0;
+        if (defs[k]->limited) continue;
+        axes->axis[k].lower = axes->axis[k].upper = axes->axis[k].limit_restitution = 0;
     }
     return any;
 }
@@ -272,11 +280,11 @@ static bool axis_equal(const mabd_axis_def* a, const mabd_axis_def* b) {
            a->armature == b->armature && a->servo_rigid == b->servo_rigid &&
            a->servo_stiffness == b->servo_stiffness && a->servo_damping == b->servo_damping &&
            a->limited == b->limited && a->lower == b->lower && a->upper == b->upper &&
-           a->max_force == b->max_force && a->friction == b->friction &&
-           a->friction_speed == b->friction_speed && a->pin.friction == b->pin.friction &&
-           a->pin.radius == b->pin.radius && a->pin.length == b->pin.length &&
-           a->pin.face == b->pin.face && mabd_signal_equal(&a->servo, &b->servo) &&
-           mabd_signal_equal(&a->motor, &b->motor) &&
+           a->limit_restitution == b->limit_restitution && a->max_force == b->max_force &&
+           a->friction == b->friction && a->friction_speed == b->friction_speed &&
+           a->pin.friction == b->pin.friction && a->pin.radius == b->pin.radius &&
+           a->pin.length == b->pin.length && a->pin.face == b->pin.face &&
+           mabd_signal_equal(&a->servo, &b->servo) && mabd_signal_equal(&a->motor, &b->motor) &&
            mabd_signal_equal(&a->motor_velocity, &b->motor_velocity);
 }
 

@@ -186,6 +186,9 @@ uint32_t mabd_model_needs(const mabd_model* m) {
     if (m->ground_count > 0) needs |= MABD_CAN_GROUND;
     if (m->coupling_count > 0) needs |= MABD_CAN_COUPLINGS;
     if (m->pins) needs |= MABD_CAN_PINS;
+    if (m->rebounds) needs |= MABD_CAN_REBOUND;
+    if (m->contact.rolls) needs |= MABD_CAN_ROLLING;
+    if (m->contact.surfaces) needs |= MABD_CAN_SURFACES;
     if (first_curve(m) >= 0) needs |= MABD_CAN_CURVES;
     return needs;
 }

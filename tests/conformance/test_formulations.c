@@ -289,6 +289,40 @@ Test(formulations, contact_friction_stops_a_sliding_box_after_its_braking_distan
     check_file("sliding-box", MABD_CAN_CONTACTS, friction_brakes);
 }
 
+// Rolling friction of 0.01 m slows a ball of 0.1 m by a = 5/7 g 0.01/0.1.
+static void rolling_brakes(const trial* t, const mabd_model* model, const char* name) {
+    const double a = 5.0 / 7 * G * 0.1;
+    const mabd_sim_def def = def_of(t, 1e-3);
+    mabd_sim* sim = rig_sim(model, &def);
+    (void)name;
+    advance(t, sim, 0.5);
+    expect_at(t, sim, 1, 0, 0.5 - a * 0.5 * 0.5 / 2, 0.5 / a);
+    advance(t, sim, 2);
+    expect_at(t, sim, 1, 0, 0.5 / a, 0.5 / a);
+    mabd_sim_destroy(sim);
+}
+
+Test(formulations, rolling_friction_stops_a_ball_after_its_braking_distance) {
+    check_file("rolling-ball", MABD_CAN_CONTACTS | MABD_CAN_ROLLING, rolling_brakes);
+}
+
+// mu g = 0.3 g brings the box to the 1 m/s of the belt.
+static void belt_carries(const trial* t, const mabd_model* model, const char* name) {
+    const double a = 0.3 * G;
+    const mabd_sim_def def = def_of(t, 1e-3);
+    mabd_sim* sim = rig_sim(model, &def);
+    (void)name;
+    advance(t, sim, 0.2);
+    expect_at(t, sim, 1, 0, a * 0.2 * 0.2 / 2, 0.5 / a);
+    advance(t, sim, 1);
+    expect_at(t, sim, 1, 0, 1 - 0.5 / a, 1);
+    mabd_sim_destroy(sim);
+}
+
+Test(formulations, a_conveyor_takes_a_box_along) {
+    check_file("conveyor", MABD_CAN_CONTACTS | MABD_CAN_SURFACES, belt_carries);
+}
+
 // ---- loops -------------------------------------------------------------------------------------
 
 // Two cranks of length l and a coupler form a parallelogram; the coupler moves without rotation, so
@@ -334,6 +368,25 @@ static void stop_holds(const trial* t, const mabd_model* model, const char* name
 
 Test(formulations, a_stop_holds_a_falling_box_with_its_weight) {
     check_file("stop", MABD_CAN_STOPS, stop_holds);
+}
+
+// The box comes back to a quarter of its height, half the time of its fall after the impact.
+static void stop_returns(const trial* t, const mabd_model* model, const char* name) {
+    const mabd_sim_def def = def_of(t, 1e-3);
+    mabd_sim* sim = rig_sim(model, &def);
+    const double fall = sqrt(2 * 0.2 / G);
+    double top = -0.2;
+    while (mabd_sim_time(sim) < 2 * fall) {
+        rig_step(sim);
+        if (mabd_sim_time(sim) > fall) top = fmax(top, position_of(sim, 0, 2));
+        cr_assert(le(dbl, -0.2 - position_of(sim, 0, 2), t->gap), "%s", name);
+    }
+    cr_expect(le(dbl, fabs(top + 0.15), 0.2 * t->motion), "%s: %g m", name, top);
+    mabd_sim_destroy(sim);
+}
+
+Test(formulations, a_stop_with_rebound_returns_a_part_of_the_speed) {
+    check_file("stop-rebound", MABD_CAN_STOPS | MABD_CAN_REBOUND, stop_returns);
 }
 
 // Dry friction of 4 N stops 2 kg at v0 = 1 m/s after v0^2 / (2 a) = 0.25 m, at t = v0 / a = 0.5 s.

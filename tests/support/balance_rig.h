@@ -43,12 +43,13 @@ static inline mabd_sim* balance_start(const mabd_model* model, balance_method me
 static inline void balance_check(const mabd_sim* sim) {
     const mabd_energy_balance b = mabd_sim_get_energy_balance(sim);
     const double change = b.kinetic + b.gravity + b.elastic + b.spring;
-    const double in = b.drives + b.scripts + b.forces;
+    const double in = b.drives + b.scripts + b.forces + b.surfaces;
     const double impacts = isnan(b.impacts) ? 0 : b.impacts; // not told apart
-    const double out = b.dampers + b.friction + b.drag + impacts + b.integrator;
+    const double out = b.dampers + b.friction + b.rolling + b.drag + impacts + b.integrator;
     const double scale = fabs(b.kinetic) + fabs(b.gravity) + fabs(b.elastic) + fabs(b.spring) +
                          fabs(b.drives) + fabs(b.scripts) + fabs(b.forces) + fabs(b.dampers) +
-                         fabs(b.friction) + fabs(b.drag) + fabs(impacts);
+                         fabs(b.friction) + fabs(b.rolling) + fabs(b.surfaces) + fabs(b.drag) +
+                         fabs(impacts);
     cr_expect(fabs(change - in + out) <= 1e-14 * scale, "%g J = %g J - %g J", change, in, out);
 }
 

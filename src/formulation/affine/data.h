@@ -111,6 +111,8 @@ enum { MABD_BOOK_FORCES, MABD_BOOK_DRAG, MABD_BOOK_BODY_COLUMNS };
 typedef struct mabd_affine_contact_energy {
     mabd_real friction, impacts; // taken
     mabd_real scripts;           // done by scripted bodies
+    mabd_real surfaces;          // done by surfaces that move over their bodies
+    mabd_real rolling;           // taken by rolling and spinning friction
 } mabd_affine_contact_energy;
 
 /// Energy books of a simulation that are on the host on all backends (energy_books.c).
@@ -128,6 +130,10 @@ typedef struct mabd_affine_axis_state {
     bool known;                  // false until the first assemble of a solve
     mabd_real remainder;         // of its coordinate at the reference (joint/rows.h)
     mabd_real x_low, lambda_low; // at the best point of the search for contacts
+    // of a stop with rebound that the axis moves to, in a solve by implicit Euler
+    int8_t rebound;       // -1 the lower one, 1 the upper one, 0 none
+    bool rebound_waits;   // its place follows from the first linear solve, which has no such stop
+    mabd_real rebound_at; // its place in this solve
     mabd_axis_search search;
 } mabd_affine_axis_state;
 

@@ -2,7 +2,8 @@
 // Energy by cause since the start of the run.
 //
 //   change of kinetic + gravity + elastic + spring
-//       = drives + scripts + forces - dampers - friction - drag - impacts - integrator
+//       = drives + scripts + forces + surfaces
+//         - dampers - friction - rolling - drag - impacts - integrator
 //
 // The energies are those of measure.c. The work of each cause is the integral of its force over its
 // displacement, by sums that do not know the scheme; what is left of the identity is what the
@@ -13,6 +14,8 @@
 //   forces     forces of the scene, forces for one step                   element/book_body.h
 //   dampers    axes, servos, damped rotations                             book_joint.h
 //   friction   axes; contacts                                             book_joint.h, contacts
+//   surfaces   friction on surfaces that move over their bodies           contacts
+//   rolling    rolling and spinning friction of contacts                  contacts
 //   drag       drag (v - wind) of bodies: wind that drives a body is < 0  book_body.h
 //   impacts    stops; normal forces of contacts                           book_joint.h, contacts
 //
@@ -150,6 +153,8 @@ static void commit_contacts(mabd_affine_sim* sim) {
     books->contact.impacts += books->pending.impacts - (stored[0] - books->stored[0]);
     books->contact.friction += books->pending.friction - (stored[1] - books->stored[1]);
     books->contact.scripts += books->pending.scripts;
+    books->contact.surfaces += books->pending.surfaces;
+    books->contact.rolling += books->pending.rolling;
     memcpy(books->stored, stored, sizeof stored);
 }
 
@@ -197,9 +202,11 @@ mabd_energy_balance mabd_affine_energy_balance(const void* self) {
     b.forces = sum_bodies(sim, MABD_BOOK_FORCES) + books->applied;
     b.dampers = sum_joints(sim, MABD_BOOK_DAMPERS);
     b.friction = sum_joints(sim, MABD_BOOK_FRICTION) + books->contact.friction;
+    b.surfaces = books->contact.surfaces;
+    b.rolling = books->contact.rolling;
     b.drag = sum_bodies(sim, MABD_BOOK_DRAG);
     b.impacts = sum_joints(sim, MABD_BOOK_IMPACTS) + books->contact.impacts;
-    b.integrator = b.drives + b.scripts + b.forces - b.dampers - b.friction - b.drag - b.impacts -
-                   (b.kinetic + b.gravity + b.elastic + b.spring);
+    b.integrator = b.drives + b.scripts + b.forces + b.surfaces - b.dampers - b.friction -
+                   b.rolling - b.drag - b.impacts - (b.kinetic + b.gravity + b.elastic + b.spring);
     return b;
 }

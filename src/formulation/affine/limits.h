@@ -150,6 +150,10 @@
 /// tolerances within a step is an impact.
 #define MABD_STOP_IMPACT_TOLERANCES 10
 
+/// Displacement of an axis in a step from which a stop with rebound counts [m], [rad]: slower ones
+/// rest.
+#define MABD_REBOUND_MIN_WAY ((mabd_real)1e-8)
+
 // ---- targets from outside (affine/targets.c) ---------------------------------------------------
 
 /// A solve that ends closer than this part of h to the end of its step ends there: ends of solves
@@ -173,6 +177,15 @@
 /// Least softness of a row, relative to its own compliance: enough for rows that depend on each
 /// other (four corners of a box).
 #define MABD_CONTACT_MIN_SOFTNESS ((mabd_real)1e-9)
+/// Compliance of rolling and spinning friction where bodies do not turn over each other, relative
+/// to that of the bodies: with that of contacts, 1e-3, a ball crept down a slope with 1e-5 m/s.
+#define MABD_TURN_SOFTNESS ((mabd_real)1e-6)
+/// Compliance against turning where one of rolling and spinning friction has no torque, relative to
+/// that of the bodies.
+#define MABD_TURN_MAX_SOFTNESS ((mabd_real)1e6)
+/// Torques of rolling friction may be off their bounds by this part while there are references left
+/// that find contacts anew.
+#define MABD_TURN_TORQUE_PART ((mabd_real)1e-3)
 /// Rods whose axes have a larger cosine than this do not roll over each other, but touch along
 /// their length.
 #define MABD_ROLL_MAX_COSINE ((mabd_real)0.5)

@@ -307,7 +307,9 @@ static verdict judge(solve* s, attempt* a) {
     mabd_affine_sim* sim = s->sim;
     const mabd_real tolerance = solve_tolerance(sim), rotation = s->motion.rotation;
     const int32_t i = s->reference;
-    const bool settled = is_rotation_small(s) && (i >= MABD_FIND_MAX_REFERENCES || is_flat(s));
+    const bool rolled = s->contacts.rolling <= MABD_TURN_TORQUE_PART;
+    const bool settled =
+        is_rotation_small(s) && (i >= MABD_FIND_MAX_REFERENCES || (is_flat(s) && rolled));
     const bool stalls = !(rotation < MABD_MIN_CONTRACTION * s->last_rotation);
     s->last_rotation = rotation;
     if (i >= MABD_HALVE_AFTER_ITERATIONS && sim->contacts && rotation > MABD_ACCEPT_ROTATION_RAD &&
@@ -358,7 +360,7 @@ mabd_affine_attempt mabd_affine_newton(mabd_affine_sim* sim, mabd_affine_scheme 
                .h = h,
                .motion = {0, -1, -1, NULL},
                .axes = {0, 0, 0, -1},
-               .contacts = {0, 0, 0, 0, -1},
+               .contacts = {.body = -1},
                .joint_error = {0, 0, 0, -1},
                .first_axes = true,
                .last_rotation = (mabd_real)INFINITY};

@@ -164,12 +164,13 @@ static void get_controls(const void* self, mabd_real* coordinates, mabd_real* ra
 #define SIZE_WORK(name, size)
 
 // Reals of the energy books that are saved.
-#define BOOKS_REALS 10
+#define BOOKS_REALS 12
 
 static void pack_books(const mabd_affine_books* b, mabd_real* out) {
     const mabd_real values[BOOKS_REALS] = {
-        b->start[0],         b->start[1],        b->start[2],        b->start[3],  b->applied,
-        b->contact.friction, b->contact.impacts, b->contact.scripts, b->stored[0], b->stored[1]};
+        b->start[0],  b->start[1],         b->start[2],         b->start[3],
+        b->applied,   b->contact.friction, b->contact.impacts,  b->contact.scripts,
+        b->stored[0], b->stored[1],        b->contact.surfaces, b->contact.rolling};
     memcpy(out, values, sizeof values);
 }
 
@@ -178,6 +179,7 @@ static void unpack_books(const mabd_real* in, mabd_affine_books* b) {
     b->applied = in[4];
     b->contact.friction = in[5], b->contact.impacts = in[6], b->contact.scripts = in[7];
     memcpy(b->stored, in + 8, sizeof b->stored);
+    b->contact.surfaces = in[10], b->contact.rolling = in[11];
 }
 
 static size_t applied_size(const mabd_affine_sim* sim) {
@@ -349,7 +351,8 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .alias = "mabd",
     .paper_name = "M-ABD",
     .state_version = 4,
-    .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
+    .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH |
+           MABD_CAN_REBOUND | MABD_CAN_ROLLING | MABD_CAN_SURFACES,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_BDF2_LINEAR,
     .stages = stage_names,

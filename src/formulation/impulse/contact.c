@@ -151,8 +151,13 @@ static mabd_status add_pair(mabd_impulse_sim* sim, const mabd_collide_motion* mo
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->points, sizeof(mabd_impulse_point), n));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->manifolds, sizeof(mabd_impulse_manifold), 1));
     mabd_impulse_manifold* m = mabd_impulse_manifold_at(c, c->manifolds.count++);
-    const mabd_impulse_manifold made = {found.a,   found.b,        c->points.count,  n,
-                                        found.key, found.friction, found.restitution};
+    const mabd_impulse_manifold made = {found.a,
+                                        found.b,
+                                        c->points.count,
+                                        n,
+                                        found.key,
+                                        found.surface.friction,
+                                        found.surface.restitution};
     *m = made;
     const int32_t count = mabd_collide_match_pair(known, found.key);
     uint32_t taken = 0;

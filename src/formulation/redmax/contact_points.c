@@ -112,8 +112,8 @@ static void set_rest(const mabd_redmax_contacts* c, const mabd_collide_motion* m
     const mabd_real approach = -mabd_v3_dot(p->axis[0], v);
     const mabd_real g = mabd_v3_norm(mabd_v3_load(c->model->gravity));
     const bool hits = start < h * approach && approach > 2 * g * h; // else it comes to rest
-    const mabd_real wanted = u - h * pair->restitution * approach;
-    if (hits && pair->restitution > 0 && wanted < p->rest[0]) p->rest[0] = wanted;
+    const mabd_real wanted = u - h * pair->surface.restitution * approach;
+    if (hits && pair->surface.restitution > 0 && wanted < p->rest[0]) p->rest[0] = wanted;
 }
 
 // Curvature of the surface of a geom at a point x of it, in the tangents of a contact.
@@ -134,7 +134,7 @@ static void add_point(mabd_redmax_contacts* c, const mabd_redmax_contact_host* h
     p->X[0] = at->Xa, p->X[1] = at->Xb;
     p->axis[0] = at->normal, p->axis[1] = mabd_across(at->normal);
     p->axis[2] = mabd_v3_cross(p->axis[0], p->axis[1]);
-    p->friction = pair->friction, p->distance = at->distance;
+    p->friction = pair->surface.friction, p->distance = at->distance;
     set_rest(c, motion, pair, at, p);
     memcpy(p->start, p->rest, sizeof p->start);
     for (int i = 0; i < 2; i++) {

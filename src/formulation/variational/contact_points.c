@@ -116,7 +116,7 @@ static void set_touch(const mabd_collide_pair* pair, const mabd_collide_point* a
     to->X[0] = at->Xa, to->X[1] = at->Xb;
     to->axis[0] = at->normal, to->axis[1] = mabd_across(at->normal);
     to->axis[2] = mabd_v3_cross(to->axis[0], to->axis[1]);
-    to->restitution = pair->restitution;
+    to->restitution = pair->surface.restitution;
 }
 
 // Forces of the point of the last substep that is nearest on body b; without one, gamma = 0.
@@ -188,9 +188,9 @@ static void find_pair(const mabd_variational_solve* s, const mabd_collide_motion
         set_touch(&pair, &points[i], (int32_t)(m - (mabd_variational_meeting*)c->meetings.data),
                   mabd_variational_touches(c, island) + island->touch_count);
         memset(p, 0, sizeof *p);
-        p->c = pair.friction, p->sides = s->sim->def.variational.cone == MABD_CONE_PYRAMID
-                                             ? s->sim->def.variational.cone_sides
-                                             : 0;
+        p->c = pair.surface.friction, p->sides = s->sim->def.variational.cone == MABD_CONE_PYRAMID
+                                                     ? s->sim->def.variational.cone_sides
+                                                     : 0;
         recall(m, points[i].Xb, &taken, p);
     }
 }

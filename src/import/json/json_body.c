@@ -8,8 +8,14 @@
 
 static mabd_status read_piece(mabd_json_reader* reader, const mabd_json_node* node,
                               mabd_geom* geom) {
-    static const char* const keys[] = {"shape",   MABD_JSON_SIZE_KEYS,    "position", "rotation",
-                                       "density", MABD_JSON_SURFACE_KEYS, NULL};
+    static const char* const keys[] = {"shape",
+                                       MABD_JSON_SIZE_KEYS,
+                                       "position",
+                                       "rotation",
+                                       "density",
+                                       MABD_JSON_SURFACE_KEYS,
+                                       MABD_JSON_ROLLING_KEYS,
+                                       NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     MABD_TRY(mabd_json_positive(reader, node, "density", &geom->density));
     MABD_TRY(mabd_json_geom(reader, node, geom));
@@ -56,6 +62,7 @@ static mabd_status read_geoms(mabd_json_reader* reader, const mabd_json_node* no
     mabd_geom common = mabd_geom_make(MABD_SHAPE_BOX, (const mabd_real[3]){1, 1, 1}, def->density);
     MABD_TRY(mabd_json_surface(reader, node, &common.friction, &common.restitution,
                                &common.category, &common.mask));
+    MABD_TRY(mabd_json_rolling(reader, node, &common));
     if (many) MABD_TRY(read_pieces(reader, &shapes, &common));
     if (one) {
         if (mabd_list_reserve(&reader->allocator, &reader->geoms, sizeof(mabd_geom), 1) !=
@@ -133,6 +140,7 @@ mabd_status mabd_json_body(mabd_json_reader* reader, const mabd_json_node* node)
                                        "shape",
                                        MABD_JSON_SIZE_KEYS,
                                        MABD_JSON_SURFACE_KEYS,
+                                       MABD_JSON_ROLLING_KEYS,
                                        "shapes",
                                        "density",
                                        "mass",

@@ -23,6 +23,13 @@ mabd_status mabd_json_surface(mabd_json_reader* reader, const mabd_json_node* ob
     return mabd_json_fail(reader, &node, "category needs at least one bit");
 }
 
+mabd_status mabd_json_rolling(mabd_json_reader* reader, const mabd_json_node* object,
+                              mabd_geom* geom) {
+    MABD_TRY(mabd_json_not_negative(reader, object, "rolling_friction", &geom->rolling_friction));
+    MABD_TRY(mabd_json_not_negative(reader, object, "spinning_friction", &geom->spinning_friction));
+    return mabd_json_vec3(reader, object, "surface_velocity", geom->surface_velocity);
+}
+
 mabd_status mabd_json_contact(mabd_json_reader* reader, const mabd_json_node* root) {
     static const char* const keys[] = {"enabled", "neighbours", "margin", "compliance", NULL};
     mabd_json_node node, member;
@@ -75,7 +82,9 @@ static mabd_status exclude_all(mabd_json_reader* reader, const mabd_json_node* n
 }
 
 mabd_status mabd_json_pair(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"bodies", "friction", "restitution", "exclude", NULL};
+    static const char* const keys[] = {
+        "bodies",  "friction", "restitution", "rolling_friction", "spinning_friction",
+        "exclude", NULL};
     static const char* const only[] = {"exclude", NULL};
     mabd_json_node bodies, member;
     MABD_TRY(mabd_json_only(reader, node, keys));
@@ -96,8 +105,12 @@ mabd_status mabd_json_pair(mabd_json_reader* reader, const mabd_json_node* node)
     MABD_TRY(mabd_json_body_named(reader, &second, &def.b));
     def.friction_given = mabd_json_member(node, "friction", &member);
     def.restitution_given = mabd_json_member(node, "restitution", &member);
+    def.rolling_friction_given = mabd_json_member(node, "rolling_friction", &member);
+    def.spinning_friction_given = mabd_json_member(node, "spinning_friction", &member);
     MABD_TRY(mabd_json_not_negative(reader, node, "friction", &def.friction));
     MABD_TRY(read_restitution(reader, node, &def.restitution));
+    MABD_TRY(mabd_json_not_negative(reader, node, "rolling_friction", &def.rolling_friction));
+    MABD_TRY(mabd_json_not_negative(reader, node, "spinning_friction", &def.spinning_friction));
     return mabd_json_place(reader, &bodies,
                            mabd_scene_set_pair(reader->scene, &def, &reader->error));
 }

@@ -179,9 +179,13 @@ mabd_status mabd_json_geom(mabd_json_reader* reader, const mabd_json_node* node,
     *geom = mabd_geom_make((mabd_shape)shape, none, common.density);
     geom->friction = common.friction;
     geom->restitution = common.restitution;
+    geom->rolling_friction = common.rolling_friction;
+    geom->spinning_friction = common.spinning_friction;
+    memcpy(geom->surface_velocity, common.surface_velocity, sizeof geom->surface_velocity);
     geom->category = common.category;
     geom->mask = common.mask;
     MABD_TRY(read_sizes(reader, node, geom));
+    MABD_TRY(mabd_json_rolling(reader, node, geom));
     return mabd_json_surface(reader, node, &geom->friction, &geom->restitution, &geom->category,
                              &geom->mask);
 }

@@ -87,5 +87,12 @@ mabd_status mabd_json_surface(mabd_json_reader* reader, const mabd_json_node* ob
                               mabd_real* friction, mabd_real* restitution, uint32_t* category,
                               uint32_t* mask);
 
+/// Members for surfaces that bodies and shapes have besides.
+#define MABD_JSON_ROLLING_KEYS "rolling_friction", "spinning_friction", "surface_velocity"
+/// Read the members MABD_JSON_ROLLING_KEYS (json_contact.c); absent ones leave their value
+/// unchanged.
+mabd_status mabd_json_rolling(mabd_json_reader* reader, const mabd_json_node* object,
+                              mabd_geom* geom);
+
 /// Read the "generators" array (json_generators.c).
 mabd_status mabd_json_generators(mabd_json_reader* reader, const mabd_json_node* array);

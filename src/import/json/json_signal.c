@@ -203,9 +203,19 @@ static mabd_status check_servo(mabd_json_reader* reader, const mabd_json_node* n
 // Read stops on both sides or on one.
 static mabd_status read_limits(mabd_json_reader* reader, const mabd_json_node* node,
                                mabd_axis_def* axis) {
-    mabd_json_node lower, upper;
+    mabd_json_node lower, upper, member;
     const bool has_lower = mabd_json_member(node, "lower", &lower);
     const bool has_upper = mabd_json_member(node, "upper", &upper);
+    MABD_TRY(mabd_json_not_negative(reader, node, "limit_restitution", &axis->limit_restitution));
+    if (mabd_json_member(node, "limit_restitution", &member)) {
+        if (axis->limit_restitution > 1) {
+            return mabd_json_fail(reader, &member, "limit_restitution must be <= 1, found %g",
+                                  (double)axis->limit_restitution);
+        }
+        if (!has_lower && !has_upper) {
+            return mabd_json_fail(reader, &member, "'limit_restitution' needs 'lower' or 'upper'");
+        }
+    }
     if (!has_lower && !has_upper) return MABD_OK;
     axis->limited = true;
     axis->lower = -(mabd_real)INFINITY, axis->upper = (mabd_real)INFINITY;
@@ -249,12 +259,25 @@ static mabd_status read_pin(mabd_json_reader* reader, const mabd_json_node* node
 
 static mabd_status read_axis(mabd_json_reader* reader, const mabd_json_node* node,
                              mabd_axis_def* axis) {
-    static const char* const keys[] = {"stiffness",      "rest",      "damping",
-                                       "armature",       "servo",     "servo_rigid",
-                                       "lower",          "upper",     "servo_stiffness",
-                                       "servo_damping",  "max_force", "motor",
-                                       "motor_velocity", "friction",  "weight",
-                                       "friction_speed", "pin",       NULL};
+    static const char* const keys[] = {"stiffness",
+                                       "rest",
+                                       "damping",
+                                       "armature",
+                                       "servo",
+                                       "servo_rigid",
+                                       "lower",
+                                       "upper",
+                                       "servo_stiffness",
+                                       "servo_damping",
+                                       "max_force",
+                                       "motor",
+                                       "motor_velocity",
+                                       "friction",
+                                       "weight",
+                                       "friction_speed",
+                                       "pin",
+                                       "limit_restitution",
+                                       NULL};
     memset(axis, 0, sizeof *axis);
     MABD_TRY(mabd_json_only(reader, node, keys));
     MABD_TRY(mabd_json_not_negative(reader, node, "stiffness", &axis->stiffness));

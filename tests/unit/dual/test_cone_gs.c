@@ -133,6 +133,29 @@ Test(cone_gs, forces_are_those_of_projected_cg) {
     }
 }
 
+// Every third entry has three rows g = 0 for forces of any sign, by sweeps and by projected CG.
+Test(cone_gs, linear_entries_have_closed_rows) {
+    uint64_t state = 77;
+    for (int k = 0; k < 60; k++) {
+        problem* p = draw_problem(3 + k % (MOST - 2), (mabd_real)0.05, &state);
+        mabd_real force[ROWS] = {0}, rows[ROWS], g[ROWS];
+        bool linear[MOST], pulls = false;
+        for (int i = 0; i < MOST; i++) linear[i] = i % 3 == 1;
+        p->of.linear = linear;
+        cr_expect(solve(p).converged, "draw %d", k);
+        cr_expect(mabd_cone_cg(&p->of, force, rows, p->work).converged, "draw %d", k);
+        rows_of(p, g);
+        for (int i = 0; i < 3 * p->of.count; i++) {
+            cr_expect(epsilon_eq(dbl, p->force[i], force[i], 1e-5 * (1 + fabs(force[i]))),
+                      "draw %d row %d", k, i);
+            if (linear[i / 3]) cr_expect(le(dbl, fabs(g[i]), 2e-10), "draw %d row %d", k, i);
+            pulls |= linear[i / 3] && i % 3 == 0 && p->force[i] < 0;
+        }
+        cr_expect(k != MOST - 3 || pulls, "no force pulls");
+        free(p);
+    }
+}
+
 Test(cone_gs, a_start_at_the_solution_takes_one_sweep_forth_and_back) {
     uint64_t state = 23;
     for (int k = 0; k < 40; k++) {

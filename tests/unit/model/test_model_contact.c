@@ -309,10 +309,9 @@ static void expect_surface(int32_t a, int32_t b, double friction, double restitu
     int32_t count;
     const mabd_model_collider* on_a = mabd_model_colliders(model, a, &count);
     const mabd_model_collider* on_b = mabd_model_colliders(model, b, &count);
-    mabd_real mu, e;
-    mabd_model_surface(model, a, on_a, b, on_b, &mu, &e);
-    cr_expect(epsilon_eq(dbl, mu, friction, 1e-15), "bodies %d, %d", (int)a, (int)b);
-    cr_expect(eq(dbl, e, restitution), "bodies %d, %d", (int)a, (int)b);
+    const mabd_model_surfaces of = mabd_model_surface(model, a, on_a, b, on_b);
+    cr_expect(epsilon_eq(dbl, of.friction, friction, 1e-15), "bodies %d, %d", (int)a, (int)b);
+    cr_expect(eq(dbl, of.restitution, restitution), "bodies %d, %d", (int)a, (int)b);
 }
 
 Test(model_contact, pairs_of_bodies_beat_their_surfaces) {

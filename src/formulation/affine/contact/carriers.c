@@ -16,7 +16,7 @@
 
 #include "formulation/affine/contact/response.h"
 #include "formulation/affine/element/assembly.h"
-#include "formulation/affine/element/contact_law.h"
+#include "formulation/affine/element/turn_law.h"
 #include "formulation/affine/limits.h"
 
 #include <string.h>
@@ -29,6 +29,12 @@ typedef struct support_work {
     mabd_vec12 *y, *d;                   // of loads, by place
     mabd_vec12 *x, *p, *Ap, *r, *z, *Bp; // of supports, by place
 } support_work;
+
+// Torque on b under a turn `more`; `whole`: with the turn at the reference.
+static mabd_vec3 torque_of(const mabd_affine_contact* p, bool whole, mabd_vec3 more) {
+    return mabd_affine_turn_torque(
+        p, whole ? more : mabd_v3_sub(more, p->turn)); // that function adds p->turn
+}
 
 // y = sum of j_b (j_a . x)/c: forces on loads whose supports move by x.
 static void force_on_loads(const support_work* w, const mabd_vec12* x, mabd_vec12* y) {
@@ -46,6 +52,12 @@ static void force_on_loads(const support_work* w, const mabd_vec12* x, mabd_vec1
             force = mabd_v3_axpy(pull, rows[i].direction, force);
         }
         mabd_affine_response_push(w->sim, p->b, p->Xb, force, y);
+    }
+    for (int32_t k = 0; k < w->c->support.contacts.count; k++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(w->c, contacts[k]);
+        if (!mabd_affine_turn_acts(p)) continue;
+        const mabd_vec3 turn = mabd_affine_response_turn(w->sim, p->a, x);
+        mabd_affine_response_twist(w->sim, p->b, torque_of(p, false, mabd_v3_scale(-1, turn)), y);
     }
 }
 
@@ -68,6 +80,14 @@ static void force_on_supports(const support_work* w, const mabd_vec12* d, const 
             force = mabd_v3_axpy(-g / rows[i].compliance, rows[i].direction, force);
         }
         mabd_affine_response_push(w->sim, p->a, p->Xa, mabd_v3_scale(-1, force), out);
+    }
+    for (int32_t k = 0; k < w->c->support.contacts.count; k++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(w->c, contacts[k]);
+        if (!mabd_affine_turn_acts(p)) continue;
+        const mabd_vec3 turn = mabd_v3_sub(mabd_affine_response_turn(w->sim, p->b, d),
+                                           mabd_affine_response_turn(w->sim, p->a, x));
+        const mabd_vec3 torque = torque_of(p, whole, turn);
+        mabd_affine_response_twist(w->sim, p->a, mabd_v3_scale(-1, torque), out);
     }
 }
 

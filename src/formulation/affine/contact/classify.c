@@ -137,12 +137,17 @@ static mabd_status reserve_saved(mabd_affine_contacts* c, mabd_list* list, int32
                              (int64_t)count - list->count);
 }
 
+// Entries of a contact in the list of rows.
+static int32_t entries_of(const mabd_affine_contact* p) {
+    return p->rolling > 0 || p->spinning > 0 ? 2 : 1;
+}
+
 static mabd_status reserve(mabd_affine_contacts* c) {
     const int64_t count = c->list.current.count;
     int64_t free = 0, moving = 0;
     for (int32_t i = 0; i < count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        free += !p->eliminated;
+        free += p->eliminated ? 0 : entries_of(p);
         moving += p->moving && p->eliminated;
     }
     MABD_TRY(reserve_saved(c, &c->list.saved, c->list.current.count));
@@ -157,7 +162,7 @@ static mabd_status reserve(mabd_affine_contacts* c) {
     MABD_TRY(reserve_set(c, &c->support.loads, moving));
     MABD_TRY(reserve_set(c, &c->support.supports, moving));
     return mabd_list_reserve(&c->allocator, &c->by_body.eliminated, sizeof(mabd_vec12),
-                             8 * (count - free));
+                             mabd_affine_most_rows(c->geometry->model) * (count - free));
 }
 
 static void clear_set(mabd_affine_contacts* c, mabd_affine_body_set* set) {
@@ -207,7 +212,7 @@ static void list_ranges(mabd_affine_contacts* c) {
     for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         c->by_component.line[c->by_component.group[c->by_body.component[p->b]]].count +=
-            !p->eliminated;
+            p->eliminated ? 0 : entries_of(p);
     }
     for (int large = 0; large < 2; large++) {
         for (int32_t i = 0; i < c->by_component.groups.count; i++) {
@@ -228,9 +233,10 @@ static void list_bodies(mabd_affine_contacts* c) {
     for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         if (!p->eliminated) {
-            ((int32_t*)c->rows.contacts.data)
-                [c->by_component.line[c->by_component.group[c->by_body.component[p->b]]].count++] =
-                    i;
+            int32_t* place =
+                &c->by_component.line[c->by_component.group[c->by_body.component[p->b]]].count;
+            ((int32_t*)c->rows.contacts.data)[(*place)++] = i;
+            if (entries_of(p) > 1) ((int32_t*)c->rows.contacts.data)[(*place)++] = -1 - i;
             add_body(c, &c->rows.bodies, p->b);
             if (p->moving) add_body(c, &c->rows.bodies, p->a);
         } else if (p->moving) {

@@ -22,6 +22,18 @@
 // under the tension of a chain it is a hundred times the inertia against turning within a step.
 // Like geometric stiffness it steers the iteration, not its result.
 //
+// Rolling and spinning friction are torques on b about t and n against the turn of b over a in the
+// step, y (element/turn_law.h):
+//
+//   torque = -k y,   k = mu_r l_n/|y| where the contact rolls, at most 1/c where it sticks
+//
+// so for a given k a contact has up to three linear rows of turns besides. k is the secant of the
+// law at the last reference. A torque against y takes energy whatever k is. As rows, the turns of a
+// contact are an entry of their own behind it (rows.contacts: -1 - i for those of contact i), with
+// turns as displacements at a lever (mabd_affine_turn_lever).
+//
+// A surface that moves over its body (a conveyor) adds its own displacement to the slip.
+//
 // Rows hold at the end of the step. The gap is that of the shapes at the reference, except:
 //   - overlapping bodies are not thrown out: a row pushes by no more than
 //     MABD_CONTACT_PUSH_SPEED_M_S h + |s|/2 in a step
@@ -94,10 +106,17 @@ typedef struct mabd_affine_contact {
     mabd_real gap, slip1, slip2; // rows at the reference [m]
     mabd_real stick_offset1, stick_offset2; // s0 of the tangential rows [m]
     mabd_real friction;                     // coefficient
-    mabd_vec3 roll_axis;    // turning b about it lets the point roll over a, unit, world
-    mabd_real roll_radius;  // of that motion, 0 = it does not roll [m]
-    mabd_real stiffness;    // against rolling: force of the last solve x roll_radius [N m]
-    mabd_real own_n, own_t; // compliance of normal and tangents by themselves [m/N]
+    mabd_real belt[2];           // displacement of the surface of b over that of a by which it is
+                                 // more than that of the bodies, along t1 and t2, part of slip [m]
+    mabd_real rolling, spinning; // friction [m]
+    mabd_vec3 turn;              // of b over a from the start of the step to the reference [rad]
+    mabd_real own_turn[2];       // compliance against rolling and spinning [rad/(N m)]
+    mabd_real stiff[2];          // of the secants of both laws, 0 = no torque [N m/rad]
+    mabd_real torque[3];         // on b about n, t1, t2 in the last solve [N m]
+    mabd_vec3 roll_axis;         // turning b about it lets the point roll over a, unit, world
+    mabd_real roll_radius;       // of that motion, 0 = it does not roll [m]
+    mabd_real stiffness;         // against rolling: force of the last solve x roll_radius [N m]
+    mabd_real own_n, own_t;      // compliance of normal and tangents by themselves [m/N]
     // from the last solve
     bool pressed; // the normal row holds
     mabd_affine_friction_state friction_state;
@@ -137,6 +156,7 @@ typedef struct mabd_affine_body_side {
 /// forces (affine/contact/delassus.c).
 typedef struct mabd_affine_contact_side {
     int32_t contact;    // in the list of rows
+    bool turns;         // directions of torques
     int32_t place;      // of the body in its set
     int32_t next;       // side on the same component, -1 = none
     int32_t row_count;  // of the component's dual system
@@ -176,6 +196,7 @@ typedef struct mabd_affine_saved_contact {
     mabd_vec3 slip;              // s + s0 of the last solve [m]
     mabd_real end_gap, end_rate; // of the surfaces in the last solve [m], [m/s]
     mabd_real start_gap, start_rate, start_pressure; // of mabd_affine_contact
+    mabd_real stiff[2];                              // of the last solve
 } mabd_affine_saved_contact;
 
 /// Counts and sizes of one solve.
@@ -258,7 +279,7 @@ typedef struct mabd_affine_contact_search {
 
 /// Contacts that are rows.
 typedef struct mabd_affine_row_contacts {
-    mabd_list contacts; // int32_t: group by group, those of small ranges first
+    mabd_list contacts; // int32_t: group by group, those of small ranges first; -1 - i: turns of i
     mabd_list ranges;   // mabd_affine_contact_range by group
     mabd_affine_body_set bodies;
     mabd_affine_contact_blocks blocks;
@@ -275,6 +296,7 @@ typedef struct mabd_affine_contact_work {
     mabd_list bodies; // mabd_vec12
     mabd_list reals;  // mabd_real
     mabd_list duals;  // mabd_real: right-hand sides without contact forces
+    mabd_list linear; // bool: by entry of the list of rows, true for turns
 } mabd_affine_contact_work;
 
 /// Lanes of runs of slots (math/lanes.h).
@@ -386,15 +408,31 @@ typedef struct mabd_affine_contact_report {
     int32_t changed; // contacts that were on the wrong branch
     mabd_real miss;  // farthest that one was off its law [m]
     mabd_real lag;   // of bounds of friction behind the normal forces, relative to the sum of both
+    mabd_real rolling; // farthest that a torque was off its law, relative to its bound
     mabd_real bending; // most that a point has moved off the plane it was found with [m]
     int32_t body;      // of the miss, -1 = none
 } mabd_affine_contact_report;
 
+/// Most eliminated rows of a contact: three and that of rolling bodies, besides those of turns; on
+/// a junction twice as many.
+MABD_FN int32_t mabd_affine_most_rows(const mabd_model* model) {
+    return model->contact.rolls ? 14 : 8;
+}
+/// Length at which turns are displacements where contacts are rows [m].
+MABD_FN mabd_real mabd_affine_turn_lever(const mabd_affine_contacts* c) {
+    return c->geometry->thin > 0 && c->geometry->thin < (mabd_real)INFINITY ? c->geometry->thin : 1;
+}
 /// Compliance of a contact row relative to its own: that of the scene, at least
 /// MABD_CONTACT_MIN_SOFTNESS.
 MABD_FN mabd_real mabd_affine_contact_softness(const mabd_model* model) {
     const mabd_real least = MABD_CONTACT_MIN_SOFTNESS;
     return model->contact.compliance > least ? model->contact.compliance : least;
+}
+/// Contact of an entry of the list of rows; *turns: the entry is of its turns.
+MABD_FN int32_t mabd_affine_row_entry(const mabd_affine_contacts* c, int32_t k, bool* turns) {
+    const int32_t entry = ((const int32_t*)c->rows.contacts.data)[k];
+    *turns = entry < 0;
+    return entry < 0 ? -1 - entry : entry;
 }
 /// Vector with components x along n, t1 and t2 of a contact, world.
 MABD_FN mabd_vec3 mabd_affine_contact_vector(const mabd_affine_contact* p, const mabd_real x[3]) {

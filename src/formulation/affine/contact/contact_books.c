@@ -28,6 +28,10 @@
 //
 // which is the energy m (v^2/2 + g s) before the solve minus m (w^2/2 + g (s + h w)) after it.
 //
+// The surface of b moves over that of a by the belt s besides, in friction f . (d + s), so that the
+// bodies lose -f . d and friction takes -f . (d + s): the difference is the work of the surfaces,
+// -f . s. Rolling and spinning friction do the work of a torque and a turn, by the same rules.
+//
 // The point of a scripted body that turns by the vector p moves along an arc with the chord c; its
 // velocity times h is c - p x c/2 at the start and c + p x c/2 at the end. A force of the end goes
 // with the latter, the mean of both ends, which points halfway, with the chord.
@@ -35,6 +39,7 @@
 #include "formulation/affine/contact/contact_books.h"
 
 #include "formulation/affine/element/body_inertia.h"
+#include "formulation/affine/element/turn_law.h"
 #include "formulation/affine/limits.h"
 
 static bool is_dynamic(const mabd_affine_sim* sim, int32_t body) {
@@ -79,7 +84,7 @@ static void displacement(const mabd_affine_sim* sim, const mabd_affine_contact* 
                          mabd_real along[3]) {
     if (sim->model->body_motion[p->a] == MABD_MOTION_FIXED) {
         mabd_affine_contact_along(p, path_of(sim->ref, sim->q_new, p->b, p->Xb), along);
-        along[1] += p->slip1, along[2] += p->slip2;
+        along[1] += p->slip1 - p->belt[0], along[2] += p->slip2 - p->belt[1];
     } else {
         const mabd_vec3 on_b = path_of(sim->q, sim->q_new, p->b, p->Xb),
                         on_a = path_of(sim->q, sim->q_new, p->a, p->Xa);
@@ -121,6 +126,43 @@ static mabd_real script_work(const mabd_affine_sim* sim, const mabd_affine_conta
            mabd_v3_dot(mabd_affine_contact_vector(p, across), script_path(sim, p->a, p->Xa, part));
 }
 
+// Turn of b over a in the solve at the end (part = 1), and by the angular velocities of its start
+// (part = -1), along n, t1, t2 [rad].
+static void turn_path(const mabd_affine_sim* sim, const mabd_affine_contact* p, int part,
+                      mabd_real along[3]) {
+    mabd_vec3 turn = mabd_v3(0, 0, 0);
+    for (int is_b = 0; is_b < 2; is_b++) {
+        const size_t at = 12 * (size_t)(is_b ? p->b : p->a);
+        const mabd_mat3 from = mabd_m3_load(sim->q + at), to = mabd_m3_load(sim->q_new + at);
+        mabd_mat3 R = mabd_m3_product(to, mabd_m3_transpose(from));
+        mabd_polar(R, &R);
+        mabd_vec3 own = mabd_so3_log(R);
+        if (part < 0 && is_dynamic(sim, is_b ? p->b : p->a)) {
+            const mabd_vec12 v = mabd_affine_body_rates(sim, is_b ? p->b : p->a);
+            mabd_mat3 start = from;
+            mabd_polar(from, &start);
+            const mabd_mat3 S =
+                mabd_m3_product(mabd_m3_transpose(start), mabd_m3(v.d1, v.d2, v.d3));
+            const mabd_vec12 rate = {S.c1, S.c2, S.c3, {0, 0, 0}};
+            own = mabd_v3_scale(sim->step.lead, mabd_m3_mul(start, mabd_affine_turn_of(&rate)));
+        }
+        turn = mabd_v3_axpy(is_b ? 1 : -1, own, turn);
+    }
+    mabd_affine_contact_along(p, turn, along);
+}
+
+// Torques of rolling and spinning friction.
+static void book_turns(const mabd_affine_sim* sim, const mabd_affine_contact* p,
+                       mabd_affine_contact_energy* work) {
+    mabd_real turn[3], start[3];
+    turn_path(sim, p, 1, turn);
+    if (is_euler(sim, p)) turn_path(sim, p, -1, start);
+    for (int k = 0; k < 3; k++) {
+        const mabd_real way = is_euler(sim, p) ? (start[k] + turn[k]) / 2 : turn[k];
+        work->rolling -= p->torque[k] * way;
+    }
+}
+
 static void book_one(const mabd_affine_sim* sim, const mabd_affine_contact* p,
                      mabd_affine_contact_energy* work) {
     const bool euler = is_euler(sim, p);
@@ -132,8 +174,11 @@ static void book_one(const mabd_affine_sim* sim, const mabd_affine_contact* p,
         free_displacement(sim, p, start);
         for (int k = 0; k < 3; k++) d[k] = (start[k] + d[k]) / 2;
     }
+    const mabd_real pull = force[1] * p->belt[0] + force[2] * p->belt[1];
     work->impacts -= force[0] * d[0];
-    work->friction -= force[1] * d[1] + force[2] * d[2];
+    work->friction -= force[1] * d[1] + force[2] * d[2] + pull;
+    work->surfaces -= pull;
+    if (mabd_affine_turn_acts(p)) book_turns(sim, p, work);
     if (sim->model->body_motion[p->a] == MABD_MOTION_SCRIPTED) {
         work->scripts += script_work(sim, p, euler, force);
     }

@@ -32,8 +32,8 @@ static mabd_affine_contact_side* side_at(const matrix_work* w, int32_t i) {
     return (mabd_affine_contact_side*)w->blocks->sides.data + i;
 }
 
-static const mabd_affine_contact* contact_at(const matrix_work* w, int32_t k) {
-    return mabd_affine_contacts_at(w->c, ((const int32_t*)w->c->rows.contacts.data)[k]);
+static const mabd_affine_contact* contact_at(const matrix_work* w, int32_t k, bool* turns) {
+    return mabd_affine_contacts_at(w->c, mabd_affine_row_entry(w->c, k, turns));
 }
 
 static int32_t component_of(const matrix_work* w, const mabd_affine_contact_side* side) {
@@ -55,24 +55,32 @@ static void list_joints(const matrix_work* w) {
 }
 
 static void add_side(const matrix_work* w, int32_t contact, bool is_b) {
-    const mabd_affine_contact* p = contact_at(w, contact);
+    bool turns;
+    const mabd_affine_contact* p = contact_at(w, contact, &turns);
     const int32_t body = is_b ? p->b : p->a, component = w->c->by_body.component[body];
     const mabd_mat3 R = mabd_m3_load(w->sim->ref + 12 * (size_t)body);
     const mabd_vec3 world[3] = {p->n, p->t1, p->t2};
     const mabd_dual_system system = mabd_affine_dual_system(w->sim, component);
     mabd_list* duals = &w->blocks->duals;
     mabd_affine_contact_side* side = side_at(w, w->blocks->sides.count);
+    const mabd_real length = turns ? mabd_affine_turn_lever(w->c) : 1, sign = is_b ? 1 : -1;
     side->contact = contact;
+    side->turns = turns;
     side->place = w->c->by_body.place[body];
     side->X = is_b ? p->Xb : p->Xa;
     for (int k = 0; k < 3; k++) {
-        side->along[k] = mabd_m3_tmul(R, mabd_v3_scale(is_b ? 1 : -1, world[k]));
+        side->along[k] = mabd_m3_tmul(R, mabd_v3_scale(sign * length, world[k]));
     }
     side->row_count = w->sim->duals[component] ? system.row_count : 0;
     side->duals = duals->count;
     duals->count += 6 * side->row_count;
     side->next = w->c->by_component.side[component];
     w->c->by_component.side[component] = w->blocks->sides.count++;
+}
+
+// Force k of a side on the coordinates of its body.
+static mabd_vec12 force_of(const mabd_affine_contact_side* side, int k) {
+    return side->turns ? mabd_vec12_torque(side->along[k]) : mabd_vec12_at(side->X, side->along[k]);
 }
 
 // u, J u and K^-1 J u of a side.
@@ -85,7 +93,7 @@ static void compute_response(const matrix_work* w, mabd_affine_contact_side* sid
     const int32_t offset = mabd_affine_dual_system(sim, component).row_offset;
     mabd_real *pull = (mabd_real*)w->blocks->duals.data + side->duals, *solved = pull + 3 * n;
     for (int k = 0; k < 3; k++, pull += n, solved += n) {
-        side->u[k] = mabd_affine_body_solve(sim, body, mabd_vec12_at(side->X, side->along[k]));
+        side->u[k] = mabd_affine_body_solve(sim, body, force_of(side, k));
         if (n == 0) continue;
         const mabd_vec12* J = (const mabd_vec12*)set->rows.data + first[1];
         memset(pull, 0, (size_t)n * sizeof *pull);
@@ -107,7 +115,8 @@ static void add_share(const matrix_work* w, const mabd_affine_contact_side* s,
                       const mabd_affine_contact_side* t, mabd_real B[9]) {
     if (s->place == t->place) {
         for (int k = 0; k < 3; k++) {
-            const mabd_vec3 move = mabd_vec12_move(&t->u[k], s->X);
+            const mabd_vec3 move =
+                s->turns ? mabd_affine_turn_of(&t->u[k]) : mabd_vec12_move(&t->u[k], s->X);
             for (int r = 0; r < 3; r++) B[3 * r + k] += mabd_v3_dot(s->along[r], move);
         }
     }
@@ -205,7 +214,8 @@ static mabd_status reserve_sides(const matrix_work* w) {
     const int64_t count = w->count;
     int64_t duals = 0;
     for (int32_t k = 0; k < w->count; k++) {
-        const mabd_affine_contact* p = contact_at(w, k);
+        bool turns;
+        const mabd_affine_contact* p = contact_at(w, k, &turns);
         duals += mabd_affine_dual_system(w->sim, w->c->by_body.component[p->b]).row_count;
         if (p->moving)
             duals += mabd_affine_dual_system(w->sim, w->c->by_body.component[p->a]).row_count;
@@ -225,8 +235,9 @@ static void find_sides(const matrix_work* w) {
     for (int32_t i = 0; i < w->c->rows.bodies.components.count; i++)
         w->c->by_component.side[components[i]] = -1;
     for (int32_t k = 0; k < w->count; k++) {
+        bool turns;
         add_side(w, k, true);
-        if (contact_at(w, k)->moving) add_side(w, k, false);
+        if (contact_at(w, k, &turns)->moving) add_side(w, k, false);
     }
 }
 

@@ -30,7 +30,7 @@
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/affine_body.h"
 #include "formulation/affine/element/body_inertia.h"
-#include "formulation/affine/element/contact_law.h"
+#include "formulation/affine/element/turn_law.h"
 #include "formulation/affine/limits.h"
 
 #include "contact/bounds.h"
@@ -406,6 +406,27 @@ static mabd_real off_law(const search_work* w, const mabd_affine_contact* p, mab
     return mabd_cone_off_law(own, p->bound, l, g);
 }
 
+// Rotation of a body from the reference to the solution, world [rad].
+static mabd_vec3 turn_to(const mabd_affine_sim* sim, int32_t body) {
+    const mabd_real *q = sim->q_new + 12 * (size_t)body, *ref = sim->ref + 12 * (size_t)body;
+    const mabd_mat3 R = mabd_m3_load(ref),
+                    S = mabd_m3_product(mabd_m3_transpose(R), mabd_m3_load(q));
+    const mabd_vec12 d = {S.c1, S.c2, S.c3, {0, 0, 0}};
+    return mabd_m3_mul(R, mabd_affine_turn_of(&d));
+}
+
+// Torques of rolling and spinning friction, and how far they are off their laws.
+static void evaluate_turns(search_work* w, mabd_affine_contact* p) {
+    mabd_affine_contact next = *p;
+    mabd_real off;
+    mabd_vec3 more = turn_to(w->sim, p->b);
+    if (p->moving) more = mabd_v3_sub(more, turn_to(w->sim, p->a));
+    mabd_affine_contact_along(p, mabd_affine_turn_torque(p, more), p->torque);
+    mabd_affine_turn_choose(&next, mabd_v3_add(p->turn, more), p->force[0] > 0 ? p->force[0] : 0,
+                            &off);
+    if (off > w->report.rolling) w->report.rolling = off;
+}
+
 static void add_totals(search_work* w) {
     mabd_affine_contacts* c = w->c;
     c->totals.active = 0;
@@ -415,6 +436,7 @@ static void add_totals(search_work* w) {
         mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         const mabd_vec3 move = p->eliminated ? p->solved_move : move_of(w->sim, p);
         const mabd_real along = mabd_v3_dot(p->n, move);
+        if (p->rolling > 0 || p->spinning > 0) evaluate_turns(w, p);
         p->end_distance = p->distance + along;
         const mabd_real off = p->eliminated ? 0 : off_law(w, p, move);
         if (!(off <= c->totals.residual)) c->totals.residual = off;

@@ -16,6 +16,7 @@
 #define FOR_LISTS(X)                                                                               \
     X(list.current, mabd_affine_contact)                                                           \
     X(list.before, mabd_affine_contact)                                                            \
+    X(work.linear, bool)                                                                           \
     X(list.saved, mabd_affine_saved_contact)                                                       \
     X(list.start, mabd_affine_saved_contact)                                                       \
     X(list.last_reference, mabd_affine_saved_contact)                                              \

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "formulation/affine/element/assembly.h"
+#include "formulation/affine/element/turn_law.h"
 
 /// Compute the rows of the joints on the bodies of a set, at this reference. Before all functions
 /// below. MABD_ERR_MEMORY.
@@ -42,4 +43,17 @@ MABD_FN mabd_vec3 mabd_affine_response_move(const mabd_affine_sim* sim, int32_t 
                                             const mabd_vec12* d) {
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
     return mabd_m3_mul(R, mabd_vec12_move(&d[sim->contacts->by_body.place[body]], X));
+}
+/// Add a torque (world) on a body of a set to y, by place in the set, in the frame of the body.
+MABD_FN void mabd_affine_response_twist(const mabd_affine_sim* sim, int32_t body, mabd_vec3 torque,
+                                        mabd_vec12* y) {
+    const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
+    mabd_vec12* at = &y[sim->contacts->by_body.place[body]];
+    *at = mabd_vec12_axpy(1, mabd_vec12_torque(mabd_m3_tmul(R, torque)), *at);
+}
+/// Rotation of a body of a set under d, by place in the set; world [rad].
+MABD_FN mabd_vec3 mabd_affine_response_turn(const mabd_affine_sim* sim, int32_t body,
+                                            const mabd_vec12* d) {
+    const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
+    return mabd_m3_mul(R, mabd_affine_turn_of(&d[sim->contacts->by_body.place[body]]));
 }

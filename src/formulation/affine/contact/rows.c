@@ -10,6 +10,8 @@
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/joint_jacobian.h"
+#include "formulation/affine/element/rebound.h"
+#include "formulation/affine/element/turn_law.h"
 #include "formulation/affine/limits.h"
 
 #include "contact/bounds.h"
@@ -51,6 +53,25 @@ static mabd_vec3 arc_of(const mabd_affine_sim* sim, const mabd_affine_contact* p
     return mabd_v3_sub(point_arc(sim, p->b, p->Xb), point_arc(sim, p->a, p->Xa));
 }
 
+// Rotation of a body from the start of the step to the reference, world [rad].
+static mabd_vec3 body_turn(const mabd_affine_sim* sim, int32_t body) {
+    const size_t at = 12 * (size_t)body;
+    const mabd_mat3 R = mabd_m3_load(sim->ref + at);
+    mabd_mat3 start = mabd_m3_load(sim->q + at);
+    if (sim->model->body_motion[body] == MABD_MOTION_FIXED) return mabd_v3(0, 0, 0);
+    if (sim->model->body_motion[body] == MABD_MOTION_DYNAMIC &&
+        !mabd_affine_block_of(sim, body)->soft) {
+        return mabd_m3_mul(R, mabd_v3_load(sim->spin_ref + 4 * (size_t)body));
+    }
+    mabd_polar(start, &start);
+    return mabd_so3_log(mabd_m3_product(R, mabd_m3_transpose(start)));
+}
+
+// Turn of b over a at a contact.
+static mabd_vec3 turn_of(const mabd_affine_sim* sim, const mabd_affine_contact* p) {
+    return mabd_v3_sub(body_turn(sim, p->b), body_turn(sim, p->a));
+}
+
 // ---- rows --------------------------------------------------------------------------------------
 
 // J H^-1 J' of one body for a force along a direction at X, without geometric stiffness.
@@ -60,6 +81,24 @@ static mabd_real own_compliance(const mabd_affine_sim* sim, int32_t body, mabd_v
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
     const mabd_vec12 J = mabd_vec12_at(X, mabd_m3_tmul(R, direction));
     return mabd_vec12_dot(J, mabd_affine_block_apply(mabd_affine_block_of(sim, body), J));
+}
+
+// Compliance of one body against a torque about a direction, without geometric stiffness.
+static mabd_real own_turning(const mabd_affine_sim* sim, int32_t body, mabd_vec3 direction) {
+    if (sim->model->body_motion[body] != MABD_MOTION_DYNAMIC) return 0;
+    const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
+    const mabd_vec12 J = mabd_vec12_torque(mabd_m3_tmul(R, direction));
+    return mabd_vec12_dot(J, mabd_affine_block_apply(mabd_affine_block_of(sim, body), J));
+}
+
+// Displacement by which the surface of b moves over that of a more than the bodies do.
+static mabd_vec3 belt_of(const mabd_affine_sim* sim, const mabd_collide_pair* view) {
+    const mabd_model_collider* const* collider = sim->contacts->geometry->collider;
+    const mabd_mat3 Ra = mabd_m3_load(sim->ref + 12 * (size_t)view->a),
+                    Rb = mabd_m3_load(sim->ref + 12 * (size_t)view->b);
+    const mabd_vec3 velocity = mabd_v3_sub(mabd_m3_mul(Rb, collider[view->h]->surface),
+                                           mabd_m3_mul(Ra, collider[view->g]->surface));
+    return mabd_v3_scale(sim->step.lead, velocity);
 }
 
 // Velocity of a point of a body at the start of the step [m/s]; of a scripted body the mean of the
@@ -74,16 +113,6 @@ static mabd_vec3 start_velocity(const mabd_affine_sim* sim, int32_t body, mabd_v
     return mabd_v3_scale(1 / sim->step.lead, displacement);
 }
 
-// Speed at which b leaves a after an impact with speed v from the distance d, both along the
-// normal; g: gravity towards a. The rebound has e^2 of the energy where the step ends:
-//   w^2/2 + g (d + h w) = e^2 (v^2/2 + g d)
-static mabd_real rebound(mabd_real e, mabd_real v, mabd_real d, mabd_real g, mabd_real h) {
-    if (d < 0) d = 0;
-    const mabd_real square = e * e * (v * v + 2 * g * d) - 2 * g * d + g * h * g * h;
-    const mabd_real w = square > 0 ? (mabd_real)sqrt(square) - g * h : 0;
-    return w > g * h ? w : 0; // a hop that would end within the next step is none
-}
-
 // Fill gap and slip. *impact gets the speed of approach if the surfaces meet in this step, else 0
 // [m/s].
 static void fill_rows(const mabd_affine_sim* sim, const mabd_collide_motion* motion,
@@ -94,6 +123,11 @@ static void fill_rows(const mabd_affine_sim* sim, const mabd_collide_motion* mot
     const mabd_real u = mabd_v3_dot(p->n, p->displacement);
     p->slip1 = mabd_v3_dot(p->t1, arc), p->slip2 = mabd_v3_dot(p->t2, arc);
     const mabd_real slip = (mabd_real)sqrt(p->slip1 * p->slip1 + p->slip2 * p->slip2);
+    if (sim->model->contact.surfaces) {
+        const mabd_vec3 belt = belt_of(sim, view);
+        p->belt[0] = mabd_v3_dot(p->t1, belt), p->belt[1] = mabd_v3_dot(p->t2, belt);
+        p->slip1 += p->belt[0], p->slip2 += p->belt[1];
+    }
     const mabd_real start = p->distance - u;
     const mabd_real limited = u - (MABD_CONTACT_PUSH_SPEED_M_S * h + slip / 2);
     p->gap = p->distance > limited ? p->distance : limited;
@@ -101,10 +135,10 @@ static void fill_rows(const mabd_affine_sim* sim, const mabd_collide_motion* mot
         mabd_v3_sub(start_velocity(sim, p->b, p->Xb), start_velocity(sim, p->a, p->Xa));
     const mabd_real approach = -mabd_v3_dot(p->n, v);
     *impact = approach > 0 && start < h * approach ? approach : 0;
-    if (!(view->restitution > 0) || *impact == 0) return;
+    if (!(view->surface.restitution > 0) || *impact == 0) return;
     const mabd_real g =
         p->moving ? 0 : (mabd_real)fmax(0, -mabd_v3_dot(p->n, mabd_v3_load(sim->model->gravity)));
-    const mabd_real back = rebound(view->restitution, approach, start, g, h);
+    const mabd_real back = mabd_affine_rebound(view->surface.restitution, approach, start, g, h);
     // and the displacement of a soft row under the impact, of a body by itself
     const mabd_real soft = mabd_affine_contact_softness(sim->model) * (approach + back);
     const mabd_real wanted = u - h * (back + soft);
@@ -128,6 +162,17 @@ static void set_roll(const mabd_collide* c, const mabd_collide_motion* motion,
     p->roll_radius = a->size[0] + b->size[0];
 }
 
+// Turns of a contact with rolling or spinning friction.
+static void set_turn(const mabd_affine_sim* sim, const mabd_collide_pair* view,
+                     mabd_affine_contact* p) {
+    p->rolling = view->surface.rolling, p->spinning = view->surface.spinning;
+    p->turn = turn_of(sim, p);
+    const mabd_real across = own_turning(sim, p->a, p->t1) + own_turning(sim, p->b, p->t1) +
+                             own_turning(sim, p->a, p->t2) + own_turning(sim, p->b, p->t2);
+    p->own_turn[0] = across / 2;
+    p->own_turn[1] = own_turning(sim, p->a, p->n) + own_turning(sim, p->b, p->n);
+}
+
 static mabd_affine_contact make_contact(const mabd_affine_sim* sim,
                                         const mabd_collide_motion* motion,
                                         const mabd_collide_pair* view,
@@ -137,7 +182,7 @@ static mabd_affine_contact make_contact(const mabd_affine_sim* sim,
     p.key = view->key;
     p.a = view->a, p.b = view->b;
     p.moving = sim->model->body_motion[view->a] == MABD_MOTION_DYNAMIC;
-    p.friction = view->friction;
+    p.friction = view->surface.friction;
     p.Xa = point->Xa, p.Xb = point->Xb;
     p.n = point->normal;
     p.t1 = mabd_across(p.n), p.t2 = mabd_v3_cross(p.n, p.t1);
@@ -150,6 +195,7 @@ static mabd_affine_contact make_contact(const mabd_affine_sim* sim,
     p.own_t = own_compliance(sim, p.a, p.Xa, p.t1) + own_compliance(sim, p.b, p.Xb, p.t1) +
               own_compliance(sim, p.a, p.Xa, p.t2) + own_compliance(sim, p.b, p.Xb, p.t2);
     p.own_t /= 2;
+    if (view->surface.rolling > 0 || view->surface.spinning > 0) set_turn(sim, view, &p);
     set_roll(sim->contacts->geometry, motion, view, &p);
     return p;
 }
@@ -193,6 +239,13 @@ typedef struct find_work {
     bool hit;
 } find_work;
 
+// Choose the secants of rolling and spinning friction with the normal force of the last solve.
+static void choose_turns(mabd_affine_contact* p) {
+    mabd_real off;
+    if (!(p->rolling > 0) && !(p->spinning > 0)) return;
+    mabd_affine_turn_choose(p, p->turn, p->force[0] > 0 ? p->force[0] : 0, &off);
+}
+
 static void start_contact(find_work* w, mabd_affine_contact* p, bool known, mabd_real impact) {
     mabd_affine_sim* sim = w->sim;
     const bool held = p->pressed;
@@ -224,6 +277,7 @@ static mabd_status add_points(find_work* w, const mabd_collide_pair* view, int32
             mabd_affine_saved_take(w->sim, &saved[match], w->from == &c->list.saved, p);
         }
         start_contact(w, p, match >= 0, impact);
+        choose_turns(p);
     }
     return MABD_OK;
 }
@@ -333,6 +387,9 @@ void mabd_affine_contacts_shift(mabd_affine_sim* sim) {
         p->displacement = displacement, p->arc = arc;
         p->gap += mabd_v3_dot(p->n, more), p->distance += mabd_v3_dot(p->n, more);
         p->slip1 += mabd_v3_dot(p->t1, slide), p->slip2 += mabd_v3_dot(p->t2, slide);
+        if (!(p->rolling > 0) && !(p->spinning > 0)) continue;
+        p->turn = turn_of(sim, p);
+        choose_turns(p);
     }
 }
 

@@ -51,6 +51,7 @@ void mabd_affine_saved_take(const mabd_affine_sim* sim, const mabd_affine_saved_
     p->start_gap = held ? old->end_gap : last_step ? (mabd_real)INFINITY : old->start_gap;
     p->start_rate = last_step ? old->end_rate : old->start_rate;
     p->start_pressure = last_step ? old->pressure : old->start_pressure;
+    for (int k = 0; k < 2; k++) p->stiff[k] = last_step ? 0 : old->stiff[k]; // no torque yet
     set_stick_offset(
         sim, p, turn_tangent(old->normal, p->n, last_step ? old->friction : old->last_friction));
 }
@@ -70,6 +71,7 @@ static mabd_affine_saved_contact save_one(const mabd_affine_contact* p, mabd_rea
     kept.end_gap = p->end_distance, kept.end_rate = mabd_affine_contact_closing(p) / lead;
     kept.start_gap = p->start_gap, kept.start_rate = p->start_rate;
     kept.start_pressure = p->start_pressure;
+    memcpy(kept.stiff, p->stiff, sizeof kept.stiff);
     return kept;
 }
 

@@ -20,9 +20,10 @@ typedef struct rows_work {
     mabd_affine_sim* sim;
     mabd_affine_contacts* c;
     int32_t count;
-    const int32_t* contacts;
+    int32_t first;     // entry of the list of rows
     mabd_vec12 *y, *d; // by place of a body
-    // by row or contact
+    bool* linear;      // by entry: turns
+    // by row or entry
     mabd_real *rest, *own, *friction, *bound, *force, *rows, *work;
 } rows_work;
 
@@ -30,17 +31,24 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-static const mabd_affine_contact* contact_at(const rows_work* w, int32_t k) {
-    return mabd_affine_contacts_at(w->c, w->contacts[k]);
+static mabd_affine_contact* contact_at(const rows_work* w, int32_t k, bool* turns) {
+    return mabd_affine_contacts_at(w->c, mabd_affine_row_entry(w->c, w->first + k, turns));
 }
 
 // y = Jc' x
 static void push(const rows_work* w, const mabd_real* x, mabd_vec12* y) {
     memset(y, 0, (size_t)w->c->rows.bodies.bodies.count * sizeof *y);
     for (int32_t k = 0; k < w->count; k++, x += 3) {
-        const mabd_affine_contact* p = contact_at(w, k);
+        bool turns;
+        const mabd_affine_contact* p = contact_at(w, k, &turns);
         if (x[0] == 0 && x[1] == 0 && x[2] == 0) continue;
         const mabd_vec3 f = mabd_affine_contact_vector(p, x);
+        if (turns) {
+            const mabd_vec3 m = mabd_v3_scale(mabd_affine_turn_lever(w->c), f);
+            mabd_affine_response_twist(w->sim, p->b, m, y);
+            if (p->moving) mabd_affine_response_twist(w->sim, p->a, mabd_v3_scale(-1, m), y);
+            continue;
+        }
         mabd_affine_response_push(w->sim, p->b, p->Xb, f, y);
         if (p->moving) mabd_affine_response_push(w->sim, p->a, p->Xa, mabd_v3_scale(-1, f), y);
     }
@@ -49,8 +57,16 @@ static void push(const rows_work* w, const mabd_real* x, mabd_vec12* y) {
 // out = Jc d
 static void read_rows(const rows_work* w, const mabd_vec12* d, mabd_real* out) {
     for (int32_t k = 0; k < w->count; k++, out += 3) {
-        const mabd_affine_contact* p = contact_at(w, k);
-        mabd_vec3 x = mabd_affine_response_move(w->sim, p->b, p->Xb, d);
+        bool turns;
+        const mabd_affine_contact* p = contact_at(w, k, &turns);
+        mabd_vec3 x;
+        if (turns) {
+            x = mabd_affine_response_turn(w->sim, p->b, d);
+            if (p->moving) x = mabd_v3_sub(x, mabd_affine_response_turn(w->sim, p->a, d));
+            mabd_affine_contact_along(p, mabd_v3_scale(mabd_affine_turn_lever(w->c), x), out);
+            continue;
+        }
+        x = mabd_affine_response_move(w->sim, p->b, p->Xb, d);
         if (p->moving) x = mabd_v3_sub(x, mabd_affine_response_move(w->sim, p->a, p->Xa, d));
         mabd_affine_contact_along(p, x, out);
     }
@@ -65,7 +81,9 @@ static void product(void* self, const mabd_real* x, mabd_real* out) {
 
 static void store_forces(const rows_work* w, const mabd_real* force) {
     for (int32_t k = 0; k < w->count; k++, force += 3) {
-        mabd_affine_contact* p = mabd_affine_contacts_at(w->c, w->contacts[k]);
+        bool turns;
+        mabd_affine_contact* p = contact_at(w, k, &turns);
+        if (turns) continue;
         memcpy(p->force, force, sizeof p->force);
         p->pressed = p->force[0] > 0;
         p->friction_state = p->pressed ? MABD_FRICTION_STICK : MABD_FRICTION_NONE;
@@ -81,14 +99,37 @@ static int32_t most_products(int32_t contacts) {
                                           : most;
 }
 
+// Rows of turns, as displacements at the lever; where one friction has no torque its row is soft.
+static void fill_turns(const rows_work* w, const mabd_affine_contact* p, size_t k) {
+    const mabd_real lever = mabd_affine_turn_lever(w->c);
+    const mabd_real softness = mabd_affine_contact_softness(w->sim->model);
+    mabd_real turn[3];
+    mabd_affine_contact_along(p, p->turn, turn);
+    for (int i = 0; i < 2; i++) {
+        const int law = i == 0; // spinning, then rolling
+        const mabd_real most = MABD_TURN_MAX_SOFTNESS * (p->own_turn[0] + p->own_turn[1]);
+        const mabd_real c = p->stiff[law] * most > 1 ? 1 / p->stiff[law] : most;
+        w->own[2 * k + (size_t)i] = lever * lever * c / softness;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        w->rest[3 * k + i] += lever * turn[i];
+        w->force[3 * k + i] = -p->stiff[i == 0] * turn[i] / lever;
+    }
+    w->friction[k] = w->bound[k] = 0;
+}
+
 // Fill the arrays of the problem: values of the rows without contact forces, compliances, friction,
 // bounds.
 static void fill_problem(rows_work* w) {
     mabd_affine_response_read(w->sim, &w->c->rows.bodies, w->d);
     read_rows(w, w->d, w->rest);
     for (int32_t i = 0; i < w->count; i++) {
-        const mabd_affine_contact* p = contact_at(w, i);
         const size_t k = (size_t)i;
+        const mabd_affine_contact* p = contact_at(w, i, &w->linear[k]);
+        if (w->linear[k]) {
+            fill_turns(w, p, k);
+            continue;
+        }
         w->rest[3 * k] += p->gap;
         w->rest[3 * k + 1] += p->slip1 + p->stick_offset1,
             w->rest[3 * k + 2] += p->slip2 + p->stick_offset2;
@@ -107,6 +148,7 @@ static mabd_cone_problem problem_of(const rows_work* w, int32_t first, int32_t c
                                        .own = w->own + 2 * at,
                                        .softness = mabd_affine_contact_softness(w->sim->model),
                                        .friction = w->friction + at,
+                                       .linear = w->linear + at,
                                        .tolerance = w->c->search.goal,
                                        .max_products = most_products(count)};
     return problem;
@@ -147,7 +189,7 @@ static void solve_small(const rows_work* w, const mabd_affine_contact_range* ran
 // All contacts from `first` on at once.
 static void solve_large(rows_work* w, int32_t first) {
     rows_work part = *w;
-    part.contacts += first, part.count -= first;
+    part.first += first, part.count -= first;
     mabd_cone_problem problem = problem_of(w, first, part.count);
     problem.product = product, problem.self = &part;
     problem.bound = w->bound + first;
@@ -174,7 +216,7 @@ static mabd_status solve_rows(mabd_affine_sim* sim, bool again, mabd_vec12* bodi
                               mabd_real* saved, mabd_real* reals) {
     mabd_affine_contacts* c = sim->contacts;
     rows_work w = {
-        .sim = sim, .c = c, .count = c->rows.contacts.count, .contacts = c->rows.contacts.data};
+        .sim = sim, .c = c, .count = c->rows.contacts.count, .linear = c->work.linear.data};
     const size_t n = (size_t)w.count;
     w.y = bodies, w.d = w.y + c->rows.bodies.bodies.count;
     w.rest = reals, w.own = w.rest + 3 * n, w.friction = w.own + 2 * n;
@@ -202,10 +244,11 @@ mabd_status mabd_affine_contacts_solve(mabd_affine_sim* sim, bool again) {
     const int64_t bodies = larger(2 * bodies_count, 2 * loads + 6 * supports);
     const int64_t work =
         larger((int64_t)mabd_cone_cg_work((int32_t)n), (int64_t)mabd_cone_gs_work((int32_t)n));
-    c->work.bodies.count = c->work.reals.count = c->work.duals.count = 0;
+    c->work.linear.count = c->work.bodies.count = c->work.reals.count = c->work.duals.count = 0;
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->work.bodies, sizeof(mabd_vec12), bodies));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->work.reals, sizeof(mabd_real), 13 * n + work));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->work.duals, sizeof(mabd_real), rows));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->work.linear, sizeof(bool), n));
     mabd_real *row_saved = c->work.duals.data, *load_saved = row_saved + row_rows,
               *support_saved = load_saved + load_rows;
     MABD_TRY(mabd_affine_response_open(sim, &c->rows.bodies));

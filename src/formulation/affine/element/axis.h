@@ -4,8 +4,61 @@
 
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/joint_jacobian.h"
+#include "formulation/affine/element/rebound.h"
 #include "formulation/affine/limits.h"
 #include "rigid/axis_row.h"
+
+// Stops with rebound. A step of implicit Euler that ends at the place x0 + w h leaves the axis with
+// the speed w, so a stop that returns the part e of the speed of an impact stands there instead of
+// at its own place, for this step. What else acts on the axis follows from the first linear solve,
+// made without that stop: if it ends beyond the stop, at x, the axis is accelerated by
+// a = ((x - x0)/h - x0')/h, and w is that of element/rebound.h. Other schemes treat stops as
+// without rebound: a step that meets one is repeated by Euler (step.c).
+
+/// Start the stops of control r of a joint in a solve.
+MABD_FN void mabd_affine_rebound_start(mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                       int32_t r) {
+    const mabd_control* c = &sim->model->row_sets[joint->row_set].control[r];
+    const int32_t k = joint->coordinate + r;
+    mabd_affine_axis_state* axis = &sim->axes[k];
+    const mabd_real way = sim->step.lead * sim->xd[k];
+    axis->rebound = 0, axis->rebound_waits = false;
+    if (!(c->limit_restitution > 0) || sim->step.w1 != 0) return;
+    if (!(fabs(way) > MABD_REBOUND_MIN_WAY)) return;
+    axis->rebound = way < 0 ? -1 : 1;
+    axis->rebound_waits = true;
+}
+
+/// Set the place of a stop that waits, after the first linear solve gave x.
+MABD_FN void mabd_affine_rebound_place(mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                       int32_t r, mabd_real x) {
+    const mabd_control* c = &sim->model->row_sets[joint->row_set].control[r];
+    const int32_t k = joint->coordinate + r;
+    mabd_affine_axis_state* axis = &sim->axes[k];
+    const mabd_real stop = axis->rebound < 0 ? c->lower : c->upper, side = axis->rebound;
+    const mabd_real h = sim->step.lead, x0 = sim->x[k], v = side * sim->xd[k];
+    const mabd_real way = side * (x - x0), a = (way / h - v) / h;
+    axis->rebound_waits = false;
+    const mabd_real w =
+        side * (x - stop) > 0
+            ? mabd_affine_rebound(c->limit_restitution, v, side * (stop - x0), a > 0 ? a : 0, h)
+            : 0;
+    if (!(w > 0)) axis->rebound = 0;
+    axis->rebound_at = x0 - side * h * w;
+    if (side * (axis->rebound_at - stop) > 0) axis->rebound = 0;
+}
+
+// Move or remove the stop of an axis with rebound.
+MABD_FN void mabd_affine_rebound_apply(const mabd_affine_axis_state* axis, mabd_axis_law* law) {
+    if (axis->rebound == 0) return;
+    if (axis->rebound < 0) {
+        law->lower = axis->rebound_waits ? -(mabd_real)INFINITY : axis->rebound_at;
+        if (law->upper < law->lower) law->lower = law->upper;
+    } else {
+        law->upper = axis->rebound_waits ? (mabd_real)INFINITY : axis->rebound_at;
+        if (law->upper < law->lower) law->upper = law->lower;
+    }
+}
 
 /// Build the force law of control r of a joint, without dampers and armature of damped rotations.
 MABD_FN mabd_axis_law mabd_affine_axis_law(const mabd_affine_sim* sim,
@@ -18,8 +71,10 @@ MABD_FN mabd_axis_law mabd_affine_axis_law(const mabd_affine_sim* sim,
     const mabd_real w = sim->step.w, w1 = sim->step.w1;
     const mabd_axis_past past = {sim->step.beta_h, w * sim->x[i] + w1 * sim->x1[i],
                                  w * sim->xd[i] + w1 * sim->xd1[i]};
-    return mabd_axis_law_of(c, mabd_affine_is_damped_turn(set, r), value->target, value->drive,
-                            &past);
+    mabd_axis_law law =
+        mabd_axis_law_of(c, mabd_affine_is_damped_turn(set, r), value->target, value->drive, &past);
+    if (c->limit_restitution > 0) mabd_affine_rebound_apply(&sim->axes[i], &law);
+    return law;
 }
 
 // The larger of two numbers; a NaN in b is ignored.
@@ -117,6 +172,7 @@ MABD_FN void mabd_affine_stage_find_branch(mabd_affine_sim* sim, int32_t index, 
                            : line->x_star + line->compliance * lambda[r];
             force = lambda[r];
         }
+        if (axis->rebound_waits) mabd_affine_rebound_place(sim, joint, r, x);
         const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
         const mabd_real miss = mabd_axis_search_find(&law, &axis->search, x, force, slack);
         report->changed += axis->search.moves;

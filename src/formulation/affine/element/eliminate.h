@@ -6,7 +6,7 @@
 #pragma once
 
 #include "formulation/affine/element/assembly.h"
-#include "formulation/affine/element/contact_law.h"
+#include "formulation/affine/element/turn_law.h"
 
 // Work space of a body while its rows are eliminated.
 typedef struct mabd_affine_eliminate_work {
@@ -62,7 +62,8 @@ MABD_FN int32_t mabd_affine_eliminate_push(const mabd_affine_contacts* c, int32_
     int32_t active = 0;
     for (int32_t i = c->by_body.head[body]; i >= 0; i = next[i]) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        active += p->pressed || p->friction_state != MABD_FRICTION_NONE || p->stiffness > 0;
+        active += p->pressed || p->friction_state != MABD_FRICTION_NONE || p->stiffness > 0 ||
+                  mabd_affine_turn_acts(p);
         if (p->friction_state != MABD_FRICTION_SLIP) continue;
         const mabd_vec3 push = mabd_m3_tmul(R, mabd_affine_law_push(p));
         *r = mabd_vec12_axpy(1, mabd_vec12_at(p->Xb, push), *r);
@@ -80,7 +81,7 @@ MABD_FN void mabd_affine_eliminate_rows(mabd_affine_sim* sim, int32_t body, int3
     mabd_affine_eliminate_work w;
     w.own = own;
     w.rows = (mabd_vec12*)c->by_body.eliminated.data + mabd_affine_eliminate_first(c, body);
-    w.hard = junction ? w.rows + 4 * active : NULL;
+    w.hard = junction ? w.rows + mabd_affine_most_rows(sim->model) / 2 * active : NULL;
     w.count = 0;
     w.y = y;
     for (int32_t i = c->by_body.head[body]; i >= 0 && active > 0; i = next[i]) {
@@ -91,6 +92,11 @@ MABD_FN void mabd_affine_eliminate_rows(mabd_affine_sim* sim, int32_t body, int3
             const mabd_vec3 direction = mabd_m3_tmul(own->R, rows[k].direction);
             mabd_affine_eliminate_row(&w, mabd_vec12_at(p->Xb, direction), rows[k].gap,
                                       rows[k].compliance);
+        }
+        const int turns = mabd_affine_turn_rows(p, rows);
+        for (int k = 0; k < turns; k++) {
+            const mabd_vec3 axis = mabd_m3_tmul(own->R, rows[k].direction);
+            mabd_affine_eliminate_row(&w, mabd_vec12_torque(axis), rows[k].gap, rows[k].compliance);
         }
         if (!(p->stiffness > 0)) continue;
         const mabd_vec3 rock = mabd_m3_tmul(own->R, p->roll_axis);

@@ -69,6 +69,7 @@ MABD_FN const mabd_axis_line* mabd_affine_rows_find_law(mabd_affine_sim* sim,
     const int32_t i = joint->coordinate + r;
     mabd_affine_axis_state* axis = &sim->axes[i];
     if (!axis->known) {
+        mabd_affine_rebound_start(sim, joint, r);
         const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
         axis->known = true;
         const mabd_real bodies =
