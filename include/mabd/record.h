@@ -25,6 +25,8 @@ typedef struct mabd_record_def {
     const char* command; // command line that made it, "" = unknown
     int32_t array_count; // for batches
     const mabd_record_array* arrays;
+    bool contacts; // with the contacts of each frame
+    bool controls; // with coordinates and rates of all controls (mabd/batch.h) in each frame
 } mabd_record_def;
 
 /// Create a recording of a simulation. An existing file is replaced as a whole.

@@ -313,7 +313,9 @@ static int open_recording(run* r) {
         mabd_record_def def = {.scene_text = r->loaded.text,
                                .setting_count = r->loaded.setting_count,
                                .settings = r->loaded.settings,
-                               .command = r->command};
+                               .command = r->command,
+                               .contacts = o->record_contacts,
+                               .controls = o->record_controls};
         if (r->extra != NULL) r->extra->record(r->extra->context, &def);
         status = mabd_recorder_create(o->out, r->sim, &def, &r->recorder, &error);
         if (status == MABD_OK) status = mabd_recorder_append(r->recorder, r->sim, &error);

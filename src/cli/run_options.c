@@ -127,6 +127,8 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
         option_flag("close-joints", &o->close_joints,
                     "move bodies by the least motion that closes all joints at the start"),
         option_short('o', option_text("out", "FILE.h5", &o->out, "record the motion (HDF5)")),
+        option_text("record", "LIST", &o->record,
+                    "what to record besides states: contacts, controls, or both with a comma"),
         option_integer("every", "K", OPTION_POSITIVE, 0, &o->every, NULL,
                        "record every K-th step (default 1)"),
         option_text("json", "FILE|-", &o->json, "write the summary as JSON; - = standard output"),
@@ -195,6 +197,23 @@ static int check_files(const run_options* o) {
     return path_use_check(o->name, sizeof(uses) / sizeof(uses[0]), uses);
 }
 
+// Read the list of --record; false if it has another word.
+static bool read_record(run_options* o) {
+    for (const char* at = o->record; at != NULL && *at != '\0';) {
+        const size_t length = strcspn(at, ",");
+        if (length == 8 && strncmp(at, "contacts", length) == 0) {
+            o->record_contacts = true;
+        } else if (length == 8 && strncmp(at, "controls", length) == 0) {
+            o->record_controls = true;
+        } else {
+            return false;
+        }
+        at += length;
+        at += *at == ',';
+    }
+    return o->record == NULL || o->record_contacts || o->record_controls;
+}
+
 bool run_options_read(const run_command* command, int argc, char** argv, run_options* options,
                       int* exit_code) {
     const char* memory = NULL;
@@ -209,6 +228,11 @@ bool run_options_read(const run_command* command, int argc, char** argv, run_opt
     } else if (memory != NULL && !load_parse_size(memory, &options->memory_limit)) {
         *exit_code =
             run_options_say(options, "--memory-limit: expected a size > 0 such as 500M or 2G");
+    } else if (!read_record(options)) {
+        *exit_code =
+            run_options_say(options, "--record: expected contacts, controls, or contacts,controls");
+    } else if (options->record != NULL && options->out == NULL) {
+        *exit_code = run_options_say(options, "--record needs --out");
     } else {
         *exit_code = check_files(options);
     }

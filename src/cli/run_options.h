@@ -37,6 +37,8 @@ typedef struct run_options {
         baumgarte_given, close_joints, quiet, substeps_given, cone_sides_given;
     int integrator, preset, formulation, backend, dual; // values of the enums of sim.h
     const char *out, *json, *checkpoint, *resume;       // files, null = not given
+    const char* record;                                 // "contacts,controls", null = not given
+    bool record_contacts, record_controls;              // named in it
     size_t memory_limit;                                // bytes, 0 = memory of the machine
     option_texts settings;                              // "NAME=VALUE"
 } run_options;

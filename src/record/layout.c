@@ -38,9 +38,21 @@ int32_t mabd_field_rows(mabd_field field, const mabd_model* model) {
         return mabd_model_body_count(model);
     case MABD_ROWS_JOINTS:
         return mabd_model_joint_count(model);
+    case MABD_ROWS_CONTROLS:
+        return (mabd_model_copy_count(model) > 1 ? mabd_model_copy_count(model) : 1) *
+               mabd_model_control_count(model);
     default:
         return 1;
     }
+}
+
+bool mabd_field_is_optional(mabd_field field) {
+    return field >= MABD_FIELD_CONTACT_END;
+}
+
+static bool has_field(const mabd_record_def* def, int field) {
+    if (!mabd_field_is_optional((mabd_field)field)) return true;
+    return field == MABD_FIELD_CONTROL ? def->controls : def->contacts;
 }
 
 // ---- the growing datasets ----------------------------------------------------------------------
@@ -63,7 +75,8 @@ static hid_t create_field(hid_t file, mabd_field field, const mabd_model* model)
     hsize_t most[3] = {H5S_UNLIMITED, rows > 0 ? rows : 1, columns};
     if (info->rank == 2) extents[1] = chunk[1] = most[1] = columns;
 
-    hid_t type = field == MABD_FIELD_STEP ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
+    const bool counts = field == MABD_FIELD_STEP || field == MABD_FIELD_CONTACT_END;
+    hid_t type = counts ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
     hid_t space = H5Screate_simple(info->rank, extents, most);
     hid_t create = H5Pcreate(H5P_DATASET_CREATE);
     bool ok = create >= 0 && H5Pset_chunk(create, info->rank, chunk) >= 0 &&
@@ -81,19 +94,29 @@ static hid_t create_field(hid_t file, mabd_field field, const mabd_model* model)
 static const char* const balance_columns = &(MABD_ENERGY_LIST(X))[1];
 #undef X
 
-static bool write_fields(hid_t file, const mabd_model* model) {
+static bool write_fields(hid_t file, const mabd_model* model, const mabd_record_def* def) {
     hid_t sets[MABD_FIELD_COUNT];
     bool ok = true;
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
-        sets[i] = ok ? create_field(file, (mabd_field)i, model) : H5I_INVALID_HID;
-        ok = ok && sets[i] >= 0;
+        const bool wanted = has_field(def, i);
+        sets[i] = ok && wanted ? create_field(file, (mabd_field)i, model) : H5I_INVALID_HID;
+        ok = ok && (!wanted || sets[i] >= 0);
     }
     for (int i = 0; i < MABD_FIELD_COUNT && ok; i++) {
+        if (!has_field(def, i)) continue;
         ok = H5Olink(sets[i], file, mabd_fields[i].name, H5P_DEFAULT, H5P_DEFAULT) >= 0;
     }
     ok = ok && mabd_h5_set_text(sets[MABD_FIELD_ENERGY], "columns",
                                 "kinetic gravity elastic spring total");
     ok = ok && mabd_h5_set_text(sets[MABD_FIELD_ENERGY_BALANCE], "columns", balance_columns);
+    if (ok && def->contacts) {
+        ok = mabd_h5_set_text(sets[MABD_FIELD_CONTACT], "columns",
+                              "a b point_x point_y point_z normal_x normal_y normal_z force_x "
+                              "force_y force_z distance slips");
+    }
+    if (ok && def->controls) {
+        ok = mabd_h5_set_text(sets[MABD_FIELD_CONTROL], "columns", "coordinate rate");
+    }
     for (int i = 0; i < MABD_FIELD_COUNT; i++) mabd_h5_close(sets[i]);
     return ok;
 }
@@ -335,7 +358,7 @@ static bool write_batch(hid_t file, const mabd_model* model, const mabd_record_d
 static mabd_status write_content(const mabd_allocator* allocator, hid_t file, const mabd_sim* sim,
                                  const mabd_record_def* def, mabd_error* error) {
     const mabd_model* model = mabd_sim_model(sim);
-    if (!write_fields(file, model) || !write_attributes(file, sim, def)) return MABD_ERR_IO;
+    if (!write_fields(file, model, def) || !write_attributes(file, sim, def)) return MABD_ERR_IO;
     if (!write_batch(file, model, def)) return MABD_ERR_IO;
     MABD_TRY(write_texts(allocator, file, def, error));
 
@@ -362,6 +385,7 @@ static mabd_status take_image(const mabd_allocator* allocator, hid_t file, mabd_
     if (status == MABD_ERR_MEMORY) return mabd_fail_memory(error, "creating a recording");
     if (status != MABD_OK) return status;
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
+        if (H5Lexists(file, mabd_fields[i].name, H5P_DEFAULT) <= 0) continue;
         hobj_ref_t reference; // an object reference is the address of the header
         if (H5Rcreate(&reference, file, mabd_fields[i].name, H5R_OBJECT, -1) < 0) {
             return MABD_ERR_IO;

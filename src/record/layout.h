@@ -7,9 +7,18 @@
 #include "mabd/record.h"
 
 /// Meaning of the rows of a dataset.
-typedef enum mabd_rows { MABD_ROWS_ONE, MABD_ROWS_BODIES, MABD_ROWS_JOINTS } mabd_rows;
+typedef enum mabd_rows {
+    MABD_ROWS_ONE,
+    MABD_ROWS_BODIES,
+    MABD_ROWS_JOINTS,
+    MABD_ROWS_CONTROLS, // of all copies
+} mabd_rows;
 
-/// The growing datasets: (id, name, rows of one frame, columns, rank)
+/// Columns of the dataset of contacts: bodies a and b, point, normal, force, distance, slips.
+#define MABD_CONTACT_COLUMNS 13
+
+/// The growing datasets: (id, name, rows of one frame, columns, rank). Those from `contact_end` on
+/// are optional. `contact` grows by the contacts of a frame, `contact_end` says up to where.
 #define MABD_FIELD_LIST(X)                                                                         \
     X(TIME, "time", ONE, 1, 1)                                                                     \
     X(STEP, "step", ONE, 1, 1)                                                                     \
@@ -21,7 +30,10 @@ typedef enum mabd_rows { MABD_ROWS_ONE, MABD_ROWS_BODIES, MABD_ROWS_JOINTS } mab
     X(QUATERNION, "quaternion", BODIES, 4, 3)                                                      \
     X(VELOCITY, "velocity", BODIES, 3, 3)                                                          \
     X(ANGULAR_VELOCITY, "angular_velocity", BODIES, 3, 3)                                          \
-    X(JOINT_FORCE, "joint_force", JOINTS, 6, 3)
+    X(JOINT_FORCE, "joint_force", JOINTS, 6, 3)                                                    \
+    X(CONTACT_END, "contact_end", ONE, 1, 1)                                                       \
+    X(CONTACT, "contact", ONE, MABD_CONTACT_COLUMNS, 2)                                            \
+    X(CONTROL, "control", CONTROLS, 2, 3)
 
 typedef enum mabd_field {
 #define X(id, name, rows, columns, rank) MABD_FIELD_##id,
@@ -41,12 +53,15 @@ extern const mabd_field_info mabd_fields[MABD_FIELD_COUNT];
 /// Number of rows of one frame of a field, for a model.
 int32_t mabd_field_rows(mabd_field field, const mabd_model* model);
 
+/// True if recordings may be without a field.
+bool mabd_field_is_optional(mabd_field field);
+
 /// The file before its first frame as bytes, with the addresses of the object headers of its
 /// fields.
 typedef struct mabd_image {
     void* bytes;
     size_t size;
-    uint64_t headers[MABD_FIELD_COUNT];
+    uint64_t headers[MABD_FIELD_COUNT]; // 0 = the recording is without it
 } mabd_image;
 
 /// Build the image of the file for a simulation. `path` is used in messages only. The caller frees

@@ -6,8 +6,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "base/replacement.h"
+#include "mabd/batch.h"
 #include "mabd/record.h"
 #include "record/hdf5_util.h"
 #include "record/layout.h"
@@ -27,6 +29,9 @@ struct mabd_recorder {
     bool failed; // a write failed: the file ends with the last frame before it
     int32_t bodies, joints;
     uint64_t frames;
+    uint64_t contacts; // rows of the dataset of contacts
+    bool has[MABD_FIELD_COUNT];
+    mabd_list found; // mabd_contact_info of one frame
     mabd_h5_file file;
     mabd_series series[MABD_FIELD_COUNT];
     size_t scratch_count; // elements of values and row
@@ -43,6 +48,7 @@ static void destroy(mabd_recorder* recorder) {
         mabd_free(&allocator, recorder->row, recorder->scratch_count * sizeof(double));
     }
     mabd_free(&allocator, recorder->values, recorder->scratch_count * sizeof(mabd_real));
+    mabd_list_free(&allocator, &recorder->found, sizeof(mabd_contact_info));
     mabd_free(&allocator, recorder->path, recorder->path_bytes);
     if (recorder->fd >= 0) close(recorder->fd);
     mabd_free(&allocator, recorder, sizeof *recorder);
@@ -62,7 +68,9 @@ static mabd_status allocate(const mabd_sim* sim, const char* path, mabd_recorder
     recorder->joints = mabd_model_joint_count(model);
 
     size_t state = 4 * (size_t)recorder->bodies, forces = 6 * (size_t)recorder->joints;
+    const size_t controls = 2 * (size_t)mabd_field_rows(MABD_FIELD_CONTROL, model);
     recorder->scratch_count = state > forces ? state : forces;
+    if (controls > recorder->scratch_count) recorder->scratch_count = controls;
     recorder->values = mabd_alloc(&allocator, recorder->scratch_count * sizeof(mabd_real));
     recorder->row = sizeof(mabd_real) == sizeof(double)
                         ? (double*)(void*)recorder->values
@@ -85,6 +93,8 @@ static mabd_status open_series(mabd_recorder* recorder, const mabd_model* model,
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
         mabd_series* series = &recorder->series[i];
         const mabd_field_info* info = &mabd_fields[i];
+        recorder->has[i] = headers[i] != 0;
+        if (!recorder->has[i]) continue;
         MABD_TRY(mabd_series_open(series, &recorder->file, info->name, headers[i], error));
         if (series->rank != info->rank || series->columns != (uint64_t)info->columns ||
             series->rows != (uint64_t)mabd_field_rows((mabd_field)i, model)) {
@@ -142,17 +152,20 @@ typedef struct found {
     double h;
     hsize_t frames; // of /step
     int64_t* steps; // (frames)
+    hsize_t ends;   // of /contact_end
+    int64_t* end;   // (ends)
 } found;
 
-static mabd_status read_steps(const mabd_allocator* allocator, hid_t file, found* f,
-                              mabd_error* error) {
-    hid_t set = mabd_h5_open_array(file, mabd_fields[MABD_FIELD_STEP].name, 1, &f->frames);
+// Read a field of one whole number for each frame.
+static mabd_status read_counts(const mabd_allocator* allocator, hid_t file, mabd_field field,
+                               hsize_t* count, int64_t** values, mabd_error* error) {
+    const char* name = mabd_fields[field].name;
+    hid_t set = mabd_h5_open_array(file, name, 1, count);
     mabd_h5_close(set);
     if (set < 0) return MABD_ERR_INPUT;
-    f->steps = mabd_alloc(allocator, (size_t)f->frames * sizeof(int64_t));
-    if (!f->steps) return mabd_fail_memory(error, "opening a recording");
-    bool ok = mabd_h5_read_array(file, mabd_fields[MABD_FIELD_STEP].name, H5T_NATIVE_INT64, 1,
-                                 &f->frames, f->steps);
+    *values = mabd_alloc(allocator, (size_t)*count * sizeof **values);
+    if (!*values) return mabd_fail_memory(error, "opening a recording");
+    const bool ok = mabd_h5_read_array(file, name, H5T_NATIVE_INT64, 1, count, *values);
     return ok ? MABD_OK : MABD_ERR_INPUT;
 }
 
@@ -167,12 +180,18 @@ static mabd_status inspect(const mabd_allocator* allocator, hid_t file, found* f
     }
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
         hobj_ref_t reference;
+        const bool optional = mabd_field_is_optional((mabd_field)i);
+        f->headers[i] = 0;
+        if (optional && H5Lexists(file, mabd_fields[i].name, H5P_DEFAULT) <= 0) continue;
         if (H5Rcreate(&reference, file, mabd_fields[i].name, H5R_OBJECT, -1) < 0) {
             return MABD_ERR_INPUT;
         }
         f->headers[i] = reference;
     }
-    return read_steps(allocator, file, f, error);
+    if (f->headers[MABD_FIELD_CONTACT_END] != 0) {
+        MABD_TRY(read_counts(allocator, file, MABD_FIELD_CONTACT_END, &f->ends, &f->end, error));
+    }
+    return read_counts(allocator, file, MABD_FIELD_STEP, &f->frames, &f->steps, error);
 }
 
 static mabd_status inspect_path(const mabd_allocator* allocator, const char* path, found* f,
@@ -196,17 +215,21 @@ static mabd_status drop_frames(mabd_recorder* recorder, const found* f, int64_t 
                                mabd_error* error) {
     uint64_t frames = f->frames;
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
+        if (!recorder->has[i] || i == MABD_FIELD_CONTACT) continue;
         uint64_t have = mabd_series_frames(&recorder->series[i], &recorder->file);
         if (have < frames) frames = have;
     }
     uint64_t kept = 0;
     while (kept < frames && f->steps[kept] <= step) kept++;
+    const uint64_t contacts = kept > 0 && kept <= f->ends ? (uint64_t)f->end[kept - 1] : 0;
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
         mabd_series* series = &recorder->series[i];
-        MABD_TRY(mabd_series_load(series, &recorder->file, kept, &recorder->allocator, error));
-        mabd_series_set_frames(series, &recorder->file, kept);
+        const uint64_t left = i == MABD_FIELD_CONTACT ? contacts : kept;
+        if (!recorder->has[i]) continue;
+        MABD_TRY(mabd_series_load(series, &recorder->file, left, &recorder->allocator, error));
+        mabd_series_set_frames(series, &recorder->file, left);
     }
-    recorder->frames = kept;
+    recorder->frames = kept, recorder->contacts = contacts;
     return mabd_h5_file_commit(&recorder->file, error);
 }
 
@@ -246,6 +269,7 @@ mabd_status mabd_recorder_reopen(const char* path, const mabd_sim* sim, mabd_rec
     found f = {0};
     mabd_status status = reopen(made, sim, &f, error);
     mabd_free(&made->allocator, f.steps, (size_t)f.frames * sizeof(int64_t));
+    mabd_free(&made->allocator, f.end, (size_t)f.ends * sizeof(int64_t));
     if (status != MABD_OK) {
         destroy(made);
         return status;
@@ -306,6 +330,46 @@ static mabd_status write_state(mabd_recorder* recorder, const mabd_sim* sim, mab
     return write_values(recorder, MABD_FIELD_JOINT_FORCE, error);
 }
 
+// Write the contacts of this frame, each as a row of their dataset, and where they end.
+static mabd_status write_contacts(mabd_recorder* recorder, const mabd_sim* sim, uint64_t* end,
+                                  mabd_error* error) {
+    const int32_t count = mabd_sim_get_contacts(sim, 0, NULL);
+    recorder->found.count = 0;
+    if (mabd_list_reserve(&recorder->allocator, &recorder->found, sizeof(mabd_contact_info),
+                          count) != MABD_OK) {
+        return mabd_fail_memory(error, "recording contacts");
+    }
+    const mabd_contact_info* at = recorder->found.data;
+    mabd_sim_get_contacts(sim, count, recorder->found.data);
+    for (int32_t i = 0; i < count; i++, at++) {
+        double row[MABD_CONTACT_COLUMNS] = {at->a, at->b};
+        for (int k = 0; k < 3; k++) {
+            row[2 + k] = (double)at->point[k], row[5 + k] = (double)at->normal[k];
+            row[8 + k] = (double)at->force[k];
+        }
+        row[11] = (double)at->distance, row[12] = at->slips;
+        MABD_TRY(mabd_series_write(&recorder->series[MABD_FIELD_CONTACT], &recorder->file,
+                                   recorder->contacts + (uint64_t)i, row, error));
+    }
+    *end = recorder->contacts + (uint64_t)count;
+    const int64_t value = (int64_t)*end;
+    return write_field(recorder, MABD_FIELD_CONTACT_END, &value, error);
+}
+
+// Write coordinates and rates of controls side by side.
+static mabd_status write_controls(mabd_recorder* recorder, const mabd_sim* sim, mabd_error* error) {
+    const size_t count = (size_t)recorder->series[MABD_FIELD_CONTROL].rows;
+    mabd_real* values = recorder->values;
+    mabd_sim_get_controls(sim, values, NULL);
+    for (size_t i = count; i-- > 0;) values[2 * i] = values[i];
+    mabd_real* rates = mabd_alloc(&recorder->allocator, mabd_bytes(count, sizeof *rates));
+    if (!rates) return mabd_fail_memory(error, "recording controls");
+    mabd_sim_get_controls(sim, NULL, rates);
+    for (size_t i = 0; i < count; i++) values[2 * i + 1] = rates[i];
+    mabd_free(&recorder->allocator, rates, mabd_bytes(count, sizeof *rates));
+    return write_values(recorder, MABD_FIELD_CONTROL, error);
+}
+
 static mabd_status check_in_place(const mabd_recorder* recorder, mabd_error* error) {
     struct stat info;
     if (fstat(recorder->fd, &info) == 0 && info.st_nlink == 0) {
@@ -320,11 +384,18 @@ static mabd_status append(mabd_recorder* recorder, const mabd_sim* sim, mabd_err
     MABD_TRY(check_in_place(recorder, error));
     MABD_TRY(write_scalars(recorder, sim, error));
     MABD_TRY(write_state(recorder, sim, error));
+    uint64_t contacts = recorder->contacts;
+    if (recorder->has[MABD_FIELD_CONTACT]) {
+        MABD_TRY(write_contacts(recorder, sim, &contacts, error));
+    }
+    if (recorder->has[MABD_FIELD_CONTROL]) MABD_TRY(write_controls(recorder, sim, error));
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
-        mabd_series_set_frames(&recorder->series[i], &recorder->file, recorder->frames + 1);
+        const uint64_t rows = i == MABD_FIELD_CONTACT ? contacts : recorder->frames + 1;
+        if (!recorder->has[i]) continue;
+        mabd_series_set_frames(&recorder->series[i], &recorder->file, rows);
     }
     MABD_TRY(mabd_h5_file_commit(&recorder->file, error));
-    recorder->frames++;
+    recorder->frames++, recorder->contacts = contacts;
     return MABD_OK;
 }
 
