@@ -145,8 +145,8 @@ typedef struct mabd_body_def {
 /// origin with the axes of the world, at rest, without name and geoms.
 MABD_API mabd_body_def mabd_default_body_def(void);
 /// Make a geom of `shape`, centred at the body origin: friction 0.5, restitution 0, category 1,
-/// mask all ones, no field, no rolling and spinning friction, a surface at rest. `size` (3) [m] as in
-/// MABD_SHAPE_LIST, may be null for shapes without sizes; density [kg/m^3].
+/// mask all ones, no field, no rolling and spinning friction, a surface at rest. `size` (3) [m] as
+/// in MABD_SHAPE_LIST, may be null for shapes without sizes; density [kg/m^3].
 MABD_API mabd_geom mabd_geom_make(mabd_shape shape, const mabd_real* size, mabd_real density);
 
 // ---- joints ------------------------------------------------------------------------------------

@@ -283,7 +283,7 @@ MABD_API int mabd_dual_find(const char* name);
     X(PINS, "pins")           /* friction of pins, and friction_speed */                           \
     X(CURVES, "curves")       /* joints of type screw, composite, spline-curve, spline-surface */  \
     X(REBOUND, "limit_restitution") /* stops of joint axes with rebound */                         \
-    X(ROLLING, "rolling friction")  /* rolling_friction and spinning_friction of contacts */       \
+    X(ROLLING, "rolling_friction")  /* rolling_friction and spinning_friction of contacts */       \
     X(SURFACES, "surface_velocity") /* surfaces that move over their bodies */
 typedef enum mabd_can_index {
 #define X(name, text) MABD_CAN_INDEX_##name,

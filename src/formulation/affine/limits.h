@@ -191,6 +191,13 @@
 #define MABD_ROLL_MAX_COSINE ((mabd_real)0.5)
 /// A body is hit if its own share of an impact takes more than this part of |g| h^2 in a step.
 #define MABD_IMPACT_MIN_FALLS ((mabd_real)0.05)
+/// Speeds of approach in chains of impacts up to this many |g| h along the normal do not rebound:
+/// they are the weight of bodies that rest on each other.
+#define MABD_IMPACT_RESTS_FALLS ((mabd_real)2)
+/// Speed of approach in a chain of impacts that counts, relative to the fastest.
+#define MABD_IMPACT_LEAST_PART ((mabd_real)1e-9)
+/// Impacts in a chain, per contact, until it counts as endless: five balls in a row take 2 each.
+#define MABD_IMPACT_MAX_HITS 100
 /// Steps by Euler after the step of an impact: the impact takes the speed away within two steps,
 /// and BDF2 uses the last two.
 #define MABD_IMPACT_EULER_STEPS 2

@@ -84,6 +84,14 @@ enum {
     MABD_EULER_HIT,       // implicit Euler: the body is hit in this step
 };
 
+/// A contact in a chain of impacts (affine/contact/impacts.c).
+typedef struct mabd_affine_contact_hit {
+    mabd_real rate;    // of separation, in the end that after the step [m/s]
+    mabd_real gap;     // distance when the last impact happens [m]
+    mabd_real impulse; // sum of all [N s]
+    bool passes;       // its row asks for that rate
+} mabd_affine_contact_hit;
+
 /// Branch of the friction law that a contact is on.
 typedef enum mabd_affine_friction_state {
     MABD_FRICTION_NONE,  // no force
@@ -105,7 +113,9 @@ typedef struct mabd_affine_contact {
     mabd_real end_distance;      // the same after the solve, as far as rows are linear [m]
     mabd_real gap, slip1, slip2; // rows at the reference [m]
     mabd_real stick_offset1, stick_offset2; // s0 of the tangential rows [m]
-    mabd_real friction;                     // coefficient
+    mabd_real friction, restitution;        // coefficients
+    mabd_real approach;                     // speed at the start of the step [m/s]
+    mabd_affine_contact_hit hit;
     mabd_real belt[2];           // displacement of the surface of b over that of a by which it is
                                  // more than that of the bodies, along t1 and t2, part of slip [m]
     mabd_real rolling, spinning; // friction [m]

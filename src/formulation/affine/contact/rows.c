@@ -5,6 +5,8 @@
 #include "formulation/affine/contact/contact_rows.h"
 
 #include "formulation/affine/contact/contact_classify.h"
+#include "formulation/affine/contact/contact_impacts.h"
+#include "formulation/affine/contact/contact_loads.h"
 #include "formulation/affine/contact/saved.h"
 #include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/data.h"
@@ -134,6 +136,7 @@ static void fill_rows(const mabd_affine_sim* sim, const mabd_collide_motion* mot
     const mabd_vec3 v =
         mabd_v3_sub(start_velocity(sim, p->b, p->Xb), start_velocity(sim, p->a, p->Xa));
     const mabd_real approach = -mabd_v3_dot(p->n, v);
+    p->approach = approach, p->restitution = view->surface.restitution;
     *impact = approach > 0 && start < h * approach ? approach : 0;
     if (!(view->surface.restitution > 0) || *impact == 0) return;
     const mabd_real g =
@@ -223,6 +226,22 @@ static void hit_body(mabd_affine_sim* sim, int32_t body) {
         c->by_body.euler[i] = MABD_EULER_HIT;
         if (!predicted) mabd_affine_predict_body(sim, i);
     }
+}
+
+// Bodies that impacts pass on to are hit, too. True if some body was predicted again.
+static bool hit_rows(mabd_affine_sim* sim) {
+    mabd_affine_contacts* c = sim->contacts;
+    bool any = false;
+    for (int32_t i = 0; i < c->list.current.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        for (int is_b = 0; is_b < 2 && p->hit.passes; is_b++) {
+            const int32_t body = is_b ? p->b : p->a;
+            if (sim->model->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
+            any |= c->by_body.euler[body] != MABD_EULER_HIT;
+            hit_body(sim, body);
+        }
+    }
+    return any;
 }
 
 // ---- all together ------------------------------------------------------------------------------
@@ -332,7 +351,26 @@ static mabd_status find_all(find_work* w) {
             MABD_TRY(add_points(w, &pair, count, points));
         }
     }
+    if (w->find != MABD_FIND_MORE) mabd_affine_contacts_stiffen(w->sim);
     return MABD_OK;
+}
+
+// Farthest that a body may be sent within the step by an impact with restitution, at most half of
+// the thinnest body; 0 without restitution. Contacts that it may reach are found beforehand.
+static mabd_real reach_of_impacts(const mabd_affine_sim* sim) {
+    const mabd_model_contact* contact = &sim->model->contact;
+    bool rebounds = false;
+    mabd_real fastest = 0;
+    for (int32_t i = 0; i < contact->collider_count; i++)
+        rebounds |= contact->colliders[i].restitution > 0;
+    for (int32_t i = 0; i < contact->pair_count; i++) rebounds |= contact->pairs[i].restitution > 0;
+    for (int32_t i = 0; rebounds && i < sim->model->body_count; i++) {
+        if (sim->model->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
+        const mabd_real speed = mabd_v3_norm(mabd_affine_body_rates(sim, i).tau);
+        if (speed > fastest) fastest = speed;
+    }
+    const mabd_real way = sim->step.lead * fastest, thin = sim->contacts->geometry->thin / 2;
+    return way < thin ? way : thin;
 }
 
 static void set_margin(mabd_affine_sim* sim) {
@@ -343,6 +381,8 @@ static void set_margin(mabd_affine_sim* sim) {
     if (c->search.margin > 0) return;
     c->search.margin = MABD_CONTACT_MARGIN_FALLS * fall;
     if (c->search.margin < MABD_CONTACT_MIN_MARGIN_M) c->search.margin = MABD_CONTACT_MIN_MARGIN_M;
+    const mabd_real reach = reach_of_impacts(sim);
+    if (c->search.margin < reach) c->search.margin = reach;
 }
 
 mabd_status mabd_affine_contacts_find(mabd_affine_sim* sim, mabd_affine_find find) {
@@ -360,10 +400,15 @@ mabd_status mabd_affine_contacts_find(mabd_affine_sim* sim, mabd_affine_find fin
         MABD_TRY(find_all(&w));
         w.find = MABD_FIND_ANEW;
         if (w.hit) MABD_TRY(find_all(&w)); // bodies that are hit have another reference now
+        if (mabd_affine_contacts_pass_on(sim) && hit_rows(sim)) {
+            MABD_TRY(find_all(&w));
+            mabd_affine_contacts_pass_on(sim);
+        }
     } else if (find == MABD_FIND_ANEW) {
         mabd_affine_saved_write(c, sim->step.lead, &c->list.last_reference);
         w.from = &c->list.last_reference;
         MABD_TRY(find_all(&w));
+        mabd_affine_contacts_pass_on(sim);
     } else {
         mabd_affine_contacts_shift(sim);
         const mabd_list list = c->list.current;

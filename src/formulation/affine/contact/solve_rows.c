@@ -14,6 +14,9 @@
 #include "formulation/affine/element/assembly.h"
 #include "formulation/affine/limits.h"
 
+/// Residual of small ranges with restitution, relative to the goal of the reference.
+#define MABD_IMPACT_GOAL_PART ((mabd_real)1e-6)
+
 #include <string.h>
 
 typedef struct rows_work {
@@ -140,6 +143,17 @@ static void fill_problem(rows_work* w) {
     }
 }
 
+// Residual of a range: few contacts with restitution are solved to round-off. Their rates are
+// displacements over h, and they return what a residual gives them.
+static mabd_real goal_of(const rows_work* w, int32_t first, int32_t count) {
+    bool rebounds = false, turns;
+    if (count > MABD_ROW_CG_MAX_CONTACTS) return w->c->search.goal;
+    for (int32_t k = first; k < first + count; k++) {
+        rebounds |= contact_at(w, k, &turns)->restitution > 0;
+    }
+    return w->c->search.goal * (rebounds ? MABD_IMPACT_GOAL_PART : 1);
+}
+
 // The problem of `count` contacts from `first` on.
 static mabd_cone_problem problem_of(const rows_work* w, int32_t first, int32_t count) {
     const size_t at = (size_t)first;
@@ -149,7 +163,7 @@ static mabd_cone_problem problem_of(const rows_work* w, int32_t first, int32_t c
                                        .softness = mabd_affine_contact_softness(w->sim->model),
                                        .friction = w->friction + at,
                                        .linear = w->linear + at,
-                                       .tolerance = w->c->search.goal,
+                                       .tolerance = goal_of(w, first, count),
                                        .max_products = most_products(count)};
     return problem;
 }

@@ -271,14 +271,15 @@ void mabd_affine_condense_hide(mabd_affine_sim* sim, bool hide) {
 void mabd_affine_condense_open(mabd_affine_sim* sim) {
     mabd_affine_contacts* c = sim->contacts;
     mabd_affine_condensed* d = &c->condensed;
-    int32_t place = 0; // a contact has at most three rows, and one against rolling
+    const int32_t most = mabd_affine_most_rows(sim->model) / 2; // no junctions here
+    int32_t place = 0;
     for (int32_t i = 0; i < d->bodies.count; i++) {
         condensed_body* b = body_at(c, i);
         mabd_vec12* rows = (mabd_vec12*)d->rows.data + b->row_first;
         const int32_t first = sim->model->plan->side_start[b->body];
         const int32_t* next = indices(&c->by_body.next);
         b->eliminated = place;
-        for (int32_t k = c->by_body.head[b->body]; k >= 0; k = next[k]) place += 4;
+        for (int32_t k = c->by_body.head[b->body]; k >= 0; k = next[k]) place += most;
         b->base = mabd_vec12_load(sim->q_new + 12 * (size_t)b->body);
         for (int32_t s = 0; s < b->side_count; s++) {
             rows += mabd_affine_joint_rows(sim, b->body, first + s, rows);
