@@ -340,6 +340,8 @@ typedef struct mabd_affine_def {
     bool orbit; // correct the path of centres that whirl, which BDF2 damps (bdf2; default true)
     mabd_real pile_tolerance; // contact_tolerance of piles: groups of many bodies in contact [m],
                               // > 0; counts where it is the larger one
+    bool sleep; // do not step a scene in which everything rests, until a force or a state that is
+                // set wakes it (default false)
 } mabd_affine_def;
 
 /// Fields of mabd_sim_def that only the quaternion formulation uses.
@@ -548,6 +550,7 @@ typedef struct mabd_affine_step_info {
     mabd_real friction_lag; // of friction bounds behind the normal forces, relative to their sum
     mabd_real tolerance_used; // of contacts that `converged` was judged by: contact_tolerance, or
                               // affine.pile_tolerance if the step had a pile [m]
+    bool asleep;              // everything rests: the step did nothing (affine.sleep)
 } mabd_affine_step_info;
 
 /// Fields of mabd_step_info of the quaternion formulation.

@@ -111,6 +111,7 @@ mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     if (o->pile_tolerance_given) def.affine.pile_tolerance = (mabd_real)o->pile_tolerance;
     if (o->friction_updates_given) def.affine.friction_updates = (int32_t)o->friction_updates;
     def.affine.orbit = o->orbit == 0;
+    def.affine.sleep = o->sleep == 1;
     const bool redmax = def.formulation == MABD_FORMULATION_REDMAX;
     const bool impulse = def.formulation == MABD_FORMULATION_IMPULSE;
     if (o->newton_tolerance_given) {

@@ -15,6 +15,7 @@ static const char* const FORMULATIONS[] = {MABD_FORMULATION_LIST(X) NULL};
 static const char* const BACKENDS[] = {MABD_BACKEND_LIST(X) NULL};
 static const char* const INTEGRATORS[] = {MABD_INTEGRATOR_LIST(X) NULL};
 static const char* const ON_OFF[] = {"on", "off", NULL};
+static const char* const OFF_ON[] = {"off", "on", NULL};
 static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
 static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
 static const char* const CONTACT_PROBLEMS[] = {MABD_CONTACT_PROBLEM_LIST(X) NULL};
@@ -29,7 +30,7 @@ static const char* const NEWTONS[] = {MABD_NEWTON_LIST(X) NULL};
 static const char* const CONES[] = {MABD_CONE_LIST(X) NULL};
 #undef X
 
-#define OPTIONS_MAX 56
+#define OPTIONS_MAX 64
 
 // List the options of all such commands; *memory gets the text of --memory-limit. Returns their
 // number.
@@ -44,6 +45,8 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
         option_alias(mabd_integrator_find,
                      option_choice("integrator", INTEGRATORS, &o->integrator,
                                    "time integration (default: the formulation's own)")),
+        option_choice("sleep", OFF_ON, &o->sleep,
+                      "do not step a scene in which everything rests (affine; default off)"),
         option_choice("orbit", ON_OFF, &o->orbit,
                       "correct the paths of centres that whirl (default on)"),
         option_real("newton-tolerance", "M", OPTION_POSITIVE, &o->newton_tolerance,

@@ -21,6 +21,7 @@ typedef struct run_options {
     double gap_tolerance, contact_tolerance, pile_tolerance; // [m]
     int64_t friction_updates;
     int orbit; // 0 = on, 1 = off
+    int sleep; // 0 = off, 1 = on
     double newton_tolerance, energy_guard, baumgarte;
     int bdf2_start;                                        // mabd_integrator, auto = not given
     int coordinates, baumgarte_level;                      // values of the enums of sim.h

@@ -57,6 +57,7 @@ mabd_status run_stats_start(run_stats* stats, const mabd_sim* sim, int64_t sampl
 // Add the parts of the report that belong to one formulation.
 static void add_own(run_stats* stats, const mabd_step_info* info) {
     stats->friction_lag_max = fmax(stats->friction_lag_max, (double)info->affine.friction_lag);
+    stats->asleep += info->affine.asleep;
     stats->tolerance_used_max =
         fmax(stats->tolerance_used_max, (double)info->affine.tolerance_used);
     stats->rotation_max = fmax(stats->rotation_max, (double)info->affine.rotation);

@@ -29,6 +29,7 @@ typedef struct run_stats {
     double impulse_change_max, carried_max;
     double consistency_min, round_off_max;
     double rotation_max, friction_lag_max;       // of the affine formulation
+    int64_t asleep;                              // steps of the affine formulation
     double tolerance_used_max;                   // that contacts were judged by [m]
     double dual_residual_max;                    // [m], [rad]
     double contact_residual_max;                 // [m]

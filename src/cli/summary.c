@@ -107,6 +107,7 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_real(root, "pile_tolerance", def.affine.pile_tolerance);
     set_integer(root, "friction_updates", def.affine.friction_updates);
     json_object_set_new(root, "orbit", json_boolean(def.affine.orbit));
+    json_object_set_new(root, "sleep", json_boolean(def.affine.sleep));
     summary_set_real(root, "newton_tolerance",
                      def.formulation == MABD_FORMULATION_REDMAX ? def.redmax.newton_tolerance
                                                                 : def.quaternion.newton_tolerance);
@@ -175,6 +176,7 @@ static void add_own(json_t* root, const summary_source* s) {
         summary_set_real(own, "rotation", stats->rotation_max);
         summary_set_real(own, "friction_lag", stats->friction_lag_max);
         summary_set_real(own, "tolerance_used", stats->tolerance_used_max);
+        set_integer(own, "asleep", stats->asleep);
         break;
     case MABD_FORMULATION_QUATERNION:
         set_integer(own, "refinements", stats->refinements);

@@ -126,6 +126,7 @@ void summary_print(const summary_source* s, FILE* out) {
         fprintf(out, ", at most %lld bodies with up to %.3g times their inertia",
                 (long long)stats->carriers_max, stats->carried_max);
     }
+    if (stats->asleep > 0) fprintf(out, ", %lld steps asleep", (long long)stats->asleep);
     if (stats->guarded > 0) {
         fprintf(out, ", %lld times by the energy guard", (long long)stats->guarded);
     }

@@ -156,3 +156,136 @@ Test(contact_piles, a_checkpoint_in_the_middle_of_a_pile_changes_no_bit) {
     free(p), free(saved);
     mabd_model_destroy(model);
 }
+
+// ---- rest --------------------------------------------------------------------------------------
+
+// Ten boxes on each other: their kinetic energy falls below 1e-12 of m g h within 5 s and stays.
+static mabd_model* stack_model(void) {
+    mabd_scene* scene = contact_scene(CONTACT_GRAVITY);
+    for (int i = 0; i < 10; i++) {
+        const contact_body box = {.shape = MABD_SHAPE_BOX,
+                                  .size = {0.2, 0.2, 0.2},
+                                  .mass = 4,
+                                  .friction = 0.5,
+                                  .position = {0, 0, 0.2 * (i + 0.5)}};
+        contact_add(scene, &box);
+    }
+    contact_add_ground(scene, 0.5);
+    return rig_model(scene);
+}
+
+#define STACK_ENERGY (10 * 4 * CONTACT_GRAVITY * 2)
+
+static mabd_sim_def sleeping_def(void) {
+    mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, H);
+    def.affine.sleep = true;
+    return def;
+}
+
+Test(contact_piles, a_stack_comes_to_rest_and_stays) {
+    mabd_model* model = stack_model();
+    const mabd_sim_def def = sleeping_def();
+    mabd_sim* sim = rig_sim(model, &def);
+    double after = 0;
+    while (mabd_sim_time(sim) < 8) {
+        contact_step(sim);
+        if (mabd_sim_time(sim) > 5) after = fmax(after, mabd_sim_measure(sim).kinetic);
+    }
+    printf("stack: kinetic energy after 5 s at most %.1e of m g h\n", after / STACK_ENERGY);
+    cr_expect(lt(dbl, after, 1e-12 * STACK_ENERGY));
+    rig_destroy(sim, model);
+}
+
+// The same stack without sleep ends at the same place, within the tolerance.
+Test(contact_piles, sleep_changes_no_pose_by_more_than_the_tolerance) {
+    mabd_model* model = stack_model();
+    mabd_sim_def def = sleeping_def();
+    mabd_sim* sleeper = rig_sim(model, &def);
+    def.affine.sleep = false;
+    mabd_sim* waker = rig_sim(model, &def);
+    int32_t asleep = 0;
+    for (int i = 0; i < 400; i++) {
+        asleep += contact_step(sleeper).affine.asleep;
+        cr_expect(not(contact_step(waker).affine.asleep));
+    }
+    mabd_real p[33], q[33];
+    double farthest = 0;
+    mabd_sim_get_state(sleeper, p, NULL, NULL, NULL);
+    mabd_sim_get_state(waker, q, NULL, NULL, NULL);
+    for (size_t i = 0; i < 10; i++) {
+        farthest = fmax(farthest, rig_distance(p + 3 * i, q + 3 * i));
+    }
+    printf("stack: asleep for %d of 400 steps, off by %.1e m\n", asleep, farthest);
+    cr_expect(lt(int, 200, asleep));
+    cr_expect(le(dbl, farthest, def.affine.pile_tolerance));
+    mabd_sim_destroy(sleeper);
+    rig_destroy(waker, model);
+}
+
+static mabd_sim* sleeping_stack(mabd_model* model) {
+    const mabd_sim_def def = sleeping_def();
+    mabd_sim* sim = rig_sim(model, &def);
+    for (int i = 0; i < 200; i++) contact_step(sim);
+    cr_assert(contact_step(sim).affine.asleep);
+    return sim;
+}
+
+// A force of twice the weight lifts the top box: it rises by a h^2 in the first step of implicit
+// Euler, a = g. In the next steps it flies and falls back.
+Test(contact_piles, a_force_wakes) {
+    mabd_model* model = stack_model();
+    mabd_sim* sim = sleeping_stack(model);
+    mabd_real before[33], after[33];
+    mabd_error error = {0};
+    const int32_t top = 9;
+    const mabd_real force[3] = {0, 0, (mabd_real)(2 * 4 * CONTACT_GRAVITY)};
+    mabd_sim_get_state(sim, before, NULL, NULL, NULL);
+    rig_check(mabd_sim_apply_force(sim, 1, &top, force, NULL, &error), &error, "force");
+    cr_expect(not(rig_step(sim).affine.asleep));
+    mabd_sim_get_state(sim, after, NULL, NULL, NULL);
+    const double rise = after[29] - before[29];
+    cr_expect(lt(dbl, fabs(rise - CONTACT_GRAVITY * H * H), 0.1 * CONTACT_GRAVITY * H * H));
+    for (int i = 0; i < 200; i++) rig_step(sim);
+    cr_expect(rig_step(sim).affine.asleep);
+    rig_destroy(sim, model);
+}
+
+// The top box is set 0.1 m higher: it falls by g t^2/2 (implicit Euler and BDF2: within g t h).
+Test(contact_piles, a_state_that_is_set_wakes) {
+    mabd_model* model = stack_model();
+    mabd_sim* sim = sleeping_stack(model);
+    mabd_real p[33], q[44];
+    mabd_error error = {0};
+    mabd_sim_get_state(sim, p, q, NULL, NULL);
+    p[29] += (mabd_real)0.1;
+    const double start = p[29];
+    rig_check(mabd_sim_set_state(sim, p, q, NULL, NULL, &error), &error, "state");
+    for (int i = 0; i < 10; i++) cr_expect(not(rig_step(sim).affine.asleep));
+    mabd_sim_get_state(sim, p, NULL, NULL, NULL);
+    const double fall = CONTACT_GRAVITY * 0.1 * 0.1 / 2;
+    cr_expect(lt(dbl, fabs(start - p[29] - fall), CONTACT_GRAVITY * 0.1 * H));
+    rig_destroy(sim, model);
+}
+
+// A ball that drifts without gravity, and one that falls: neither rests on anything.
+Test(contact_piles, what_rests_on_nothing_does_not_sleep) {
+    mabd_scene* scene = contact_scene(0);
+    const contact_body ball = {
+        .shape = MABD_SHAPE_SPHERE, .size = {0.1}, .mass = 1, .velocity = {1e-5, 0, 0}};
+    contact_add(scene, &ball);
+    mabd_model* model = rig_model(scene);
+    const mabd_sim_def def = sleeping_def();
+    mabd_sim* sim = rig_sim(model, &def);
+    for (int i = 0; i < 200; i++) cr_expect(not(rig_step(sim).affine.asleep));
+    mabd_real p[3];
+    mabd_sim_get_state(sim, p, NULL, NULL, NULL);
+    cr_expect(lt(dbl, fabs(p[0] - 2e-5), 1e-12));
+    rig_destroy(sim, model);
+    scene = contact_scene(CONTACT_GRAVITY);
+    const contact_body thrown = {.shape = MABD_SHAPE_SPHERE, .size = {0.1}, .mass = 1};
+    contact_add(scene, &thrown);
+    model = rig_model(scene);
+    sim = rig_sim(model, &def);
+    for (int i = 0; i < 100; i++) cr_expect(not(rig_step(sim).affine.asleep));
+    rig_destroy(sim, model);
+}

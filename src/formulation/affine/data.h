@@ -52,6 +52,7 @@ typedef struct mabd_affine_sizes {
     size_t turn_laws; // coordinates, or 0 if no rotation with dampers has a law
     size_t guess;     // rows, or 0 if no dual solver is iterative
     size_t held;      // bodies, or 0 without contacts: nothing is solved twice at a reference
+    size_t sleeps;    // bodies, or 0 if the scene may not sleep (asleep.c)
     size_t rest;      // rows, or 0 if no component may be softened (factor.c)
     size_t groups;    // of components (factor.c)
     size_t targets;   // copies x controls (targets.c)

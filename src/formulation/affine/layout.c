@@ -3,6 +3,7 @@
 
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/affine_sim.h"
+#include "formulation/affine/asleep.h"
 #include "formulation/affine/contact/contact_memory.h"
 #include "formulation/affine/copies.h"
 #include "formulation/affine/cpu/factor.h"
@@ -70,6 +71,7 @@ mabd_affine_sizes mabd_affine_count(const mabd_model* model) {
     n.threads = 1;
     n.groups = (size_t)mabd_affine_find_groups(plan, NULL);
     n.held = model->contact.enabled ? n.bodies : 0;
+    n.sleeps = mabd_affine_may_sleep(model) ? n.bodies : 0;
     for (int32_t i = 0; i < model->joint_count; i++) n.motor_only += is_motor_only(model, i);
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* c = &plan->components[i];

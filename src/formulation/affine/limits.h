@@ -60,6 +60,17 @@
 /// References of a substep at which contacts of a pile are solved: then only joints are closed.
 #define MABD_PILE_MAX_REFERENCES 4
 
+// ---- sleep (affine/asleep.c) -------------------------------------------------------------------
+
+/// Time between two looks whether everything rests [s]: a body that is thrown up by 1 mm is back
+/// after 0.03 s, and velocities are looked at besides.
+#define MABD_SLEEP_LOOK_S ((mabd_real)0.25)
+/// Largest velocity of a point of a body at rest [m/s]: round bodies have no friction against
+/// spinning and rolling, and capsules in a pile still rock with 1 mm/s after 4 s.
+#define MABD_SLEEP_SPEED_M_S ((mabd_real)2e-3)
+/// Calm looks in turn after which a scene sleeps.
+#define MABD_SLEEP_CALM_LOOKS 2
+
 // ---- rotation over a step (affine/element/spin.h) ----------------------------------------------
 
 /// Inertia of strain, relative to its stiffness, from which BDF2 acts on A itself: the turning

@@ -18,6 +18,7 @@ void mabd_affine_apply_preset(mabd_sim_def* def, mabd_preset preset) {
     def->affine.rotation_tolerance = presets[preset].rotation_tolerance;
     def->affine.friction_updates = presets[preset].friction_updates;
     def->affine.orbit = true;
+    def->affine.sleep = false;
     def->affine.pile_tolerance = presets[preset].pile_tolerance;
 }
 

@@ -3,6 +3,7 @@
 
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/affine_sim.h"
+#include "formulation/affine/asleep.h"
 #include "formulation/affine/dual_analysis.h"
 #include "formulation/affine/dual_select.h"
 #include "formulation/affine/energy_books.h"
@@ -31,6 +32,7 @@ static void destroy(void* self, const mabd_allocator* allocator) {
 
 static void reset_host(mabd_affine_sim* sim) {
     mabd_affine_reset(sim);
+    mabd_affine_wake(sim);
     sim->step_time = -sim->def.h;
     mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, sim->step_time, sim->def.h); // signals at 0
     sim->has_history = false;
@@ -350,7 +352,7 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .name = "affine",
     .alias = "mabd",
     .paper_name = "M-ABD",
-    .state_version = 4,
+    .state_version = 5,
     .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH |
            MABD_CAN_REBOUND | MABD_CAN_ROLLING | MABD_CAN_SURFACES,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |

@@ -5,6 +5,7 @@
 
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/affine_measure.h"
+#include "formulation/affine/asleep.h"
 #include "formulation/affine/contact/contact_memory.h"
 #include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/energy_books.h"
@@ -37,6 +38,7 @@ static void commit_state(mabd_affine_sim* sim, bool moved) {
     }
     sim->has_history = false;
     sim->is_start = true;
+    mabd_affine_wake(sim);
     mabd_affine_books_skip(sim, energies);
 }
 

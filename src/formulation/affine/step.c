@@ -31,6 +31,7 @@
 #include "formulation/affine/affine_step.h"
 
 #include "formulation/affine/affine_layout.h"
+#include "formulation/affine/asleep.h"
 #include "formulation/affine/contact/saved.h"
 #include "formulation/affine/energy_books.h"
 #include "formulation/affine/fast_bodies.h"
@@ -276,6 +277,10 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     info->substeps = 1;
     const mabd_affine_backend_ops* on = sim->backend;
     sim->step_time = time;
+    if (mabd_affine_sleeps(sim)) {
+        mabd_affine_report_sleep(sim, info);
+        return MABD_OK;
+    }
     if (mabd_affine_saved_keep(sim) != MABD_OK) {
         return mabd_fail(error, MABD_ERR_MEMORY, "out of memory for contacts");
     }
@@ -315,5 +320,6 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     if (!on->has_device) mabd_affine_watch_fast(sim, time, false);
     mabd_affine_keep_inputs(sim);
     mabd_affine_clear_applied(sim);
+    mabd_affine_watch_sleep(sim);
     return MABD_OK;
 }
