@@ -103,7 +103,7 @@ Test(collide, a_box_on_a_plane_touches_with_its_lower_corners) {
     cr_assert(eq(i32, count, 4));
     cr_expect(eq(i32, pair.a, 0));
     cr_expect(eq(i32, pair.b, 1), "b moves");
-    cr_expect(epsilon_eq(dbl, pair.friction, 0.5, 1e-15));
+    cr_expect(epsilon_eq(dbl, pair.surface.friction, 0.5, 1e-15));
     unsigned corners = 0;
     for (int32_t k = 0; k < count; k++) {
         corners |= 1u << corner_of(&b, points[k].Xb);
