@@ -131,7 +131,10 @@ static void copy_contacts(const condense_case* from, const condense_case* to) {
     cr_assert(eq(
         int, mabd_list_reserve(&b->allocator, &b->list.current, sizeof(mabd_affine_contact), count),
         MABD_OK));
-    memcpy(b->list.current.data, a->list.current.data, (size_t)count * sizeof(mabd_affine_contact));
+    if (count > 0) {
+        memcpy(b->list.current.data, a->list.current.data,
+               (size_t)count * sizeof(mabd_affine_contact));
+    }
     b->list.current.count = count;
     cr_assert(eq(int, mabd_affine_contacts_classify(b), MABD_OK));
 }

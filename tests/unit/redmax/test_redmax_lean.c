@@ -137,7 +137,7 @@ Test(redmax_lean, its_sweeps_are_those_of_parts_with_laws) {
            "backwards %.1e\n",
            (int)held, (int)ruled, worst[0], worst[1], worst[2], worst[3], worst[4]);
     cr_expect(lt(dbl, worst[4], 1e-11));
-    cr_expect(lt(i32, AMOUNT(60, 12), held));
+    cr_expect(lt(i32, AMOUNT(60, 6), held));
     cr_expect(lt(i32, AMOUNT(40, 8), ruled));
     cr_expect(lt(dbl, worst[0], 1e-13));
     cr_expect(lt(dbl, worst[1], 1e-13));

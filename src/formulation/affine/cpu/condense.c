@@ -339,7 +339,7 @@ static void compute_share(const mabd_affine_sim* sim, const condensed_body* b) {
                             ? b[1].share
                             : (size_t)d->shares.count;
     mabd_real* share = (mabd_real*)d->shares.data + b->share;
-    memset(share, 0, (next - b->share) * sizeof *share);
+    if (next > b->share) memset(share, 0, (next - b->share) * sizeof *share);
     for (int32_t k = 0; k < c->by_body.row_count[b->body]; k++) add_square(sim, b, &rows[k]);
     const mabd_vec12 change = mabd_vec12_axpy(-1, b->y, b->base);
     const condensed_side* side = (const condensed_side*)d->sides.data + b->side_first;
