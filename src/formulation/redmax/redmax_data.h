@@ -248,9 +248,10 @@ typedef struct mabd_redmax_solve {
                     // corrected, and *way_count their number; null = none
     int32_t* way_count;
     const mabd_real* row_bars; // (rows of the part) in pull-backs; null = none
-    int32_t switched;          // of charts at the starts of the parts of a step
-    bool watches;              // notes jumps of laws
-    bool jumped;               // the force or rate of a law has jumped
+    mabd_spatial* kept_bars; // (cuts x 2) by pull-backs with forces_at_once, of the frames of cuts
+    int32_t switched;        // of charts at the starts of the parts of a step
+    bool watches;            // notes jumps of laws
+    bool jumped;             // the force or rate of a law has jumped
     bool by_rate;   // prescribed freedoms follow the rate of their signal, and rows of cut joints
                     // hold their rates (stages of sdirk2)
     bool in_charts; // of a step: balls move in their own charts (charts.c), else in local ones
@@ -258,11 +259,10 @@ typedef struct mabd_redmax_solve {
     bool still;     // without springs between points
     bool rates_at_once;  // in pull-backs: rows that are rates go to their links together (loops.c)
     bool forces_at_once; // and so do the derivatives of the forces of cut joints
-    mabd_spatial* kept_bars; // (cuts x 2) by such pull-backs, of the frames of cuts; null = none
-    bool lifted;             // poses, velocities and accelerations of links are iterates (lift.c)
-    bool ranks;              // a factor leaves out the rows that follow from others (redundancy.c)
-    bool rows_known;         // loops.left_out is that of the step
-    bool rests;              // scripted bodies at cut joints have no velocity
+    bool lifted;         // poses, velocities and accelerations of links are iterates (lift.c)
+    bool ranks;          // a factor leaves out the rows that follow from others (redundancy.c)
+    bool rows_known;     // loops.left_out is that of the step
+    bool rests;          // scripted bodies at cut joints have no velocity
 } mabd_redmax_solve;
 
 typedef struct mabd_redmax_sim {
