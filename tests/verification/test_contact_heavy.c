@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heavy bodies on light ones: a box of up to 1000 t stands on one of 1 kg, one of 10 t also on two,
-// and sinks in by less than a hundredth of the light one, at steps of 10 and 1 ms.
+// and sinks in by less than a hundredth of the light one, at steps of 10 and 1 ms; where one does
+// not, a warning names the pair.
 
 #include "support/rig.h"
 
+#include <string.h>
+
 #define SIDE 0.1
 
-static void stand(double ratio, int light, double h) {
+// A heavy box on `light` boxes of 1 kg that stand on each other.
+static mabd_model* tower(double ratio, int light) {
     mabd_error error = {0};
     const mabd_real size[3] = {SIDE, SIDE, SIDE};
     mabd_scene* scene = rig_scene(-9.81);
@@ -24,7 +28,11 @@ static void stand(double ratio, int light, double h) {
         body.position[2] = SIDE * (i + 0.5);
         rig_add_body(scene, &body);
     }
-    mabd_model* model = rig_model(scene);
+    return rig_model(scene);
+}
+
+static void stand(double ratio, int light, double h) {
+    mabd_model* model = tower(ratio, light);
     mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, h);
     mabd_sim* sim = rig_sim(model, &def);
     const double start = mabd_sim_measure(sim).energy;
@@ -41,6 +49,7 @@ static void stand(double ratio, int light, double h) {
     cr_expect(lt(dbl, fabs(sunk), 0.01 * SIDE));
     cr_expect(lt(dbl, deepest, 0.01 * SIDE));
     if (ratio < 1e5) cr_expect(lt(dbl, most, 1e-9 * start));
+    cr_expect(eq(i32, mabd_sim_warnings(sim, 0, NULL), 0));
     rig_destroy(sim, model);
 }
 
@@ -51,4 +60,22 @@ Test(contact_heavy, heavy_bodies_stand_on_light_ones) {
         stand(ratios[k], 1, 0.001);
         if (k < 2) stand(ratios[k], 2, 0.01);
     }
+}
+
+Test(contact_heavy, what_sinks_in_is_a_warning_with_the_pair) {
+    mabd_model* model = tower(1e6, 2);
+    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
+    mabd_sim* sim = rig_sim(model, &def);
+    double deepest = 0;
+    mabd_warning warning = {0};
+    for (int i = 0; i < 100 && mabd_sim_warnings(sim, 1, &warning) == 0; i++) {
+        deepest = fmax(deepest, rig_step(sim).penetration);
+    }
+    printf("step %d: %s\n", (int)warning.step, warning.text);
+    cr_assert(eq(i32, mabd_sim_warnings(sim, 1, &warning), 1));
+    cr_expect(lt(dbl, 0.01 * SIDE, deepest));
+    cr_expect(warning.body == 1 || warning.body == 2);
+    cr_expect(strstr(warning.text, "carries body 3, 1e+06 times its mass") != NULL, "%s",
+              warning.text);
+    rig_destroy(sim, model);
 }

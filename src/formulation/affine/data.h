@@ -309,6 +309,7 @@ struct mabd_affine_sim {
     const mabd_model_start* start;             // (bodies) of the run
     mabd_warnings warnings;                    // from creation on
     bool warned_fast;                 // of a body that turns too far in a step (fast_bodies.c)
+    bool warned_load;                 // of a body that a heavy one presses into another (loads.c)
     int32_t watched;                  // bodies before this one were looked at
     uint8_t* body_kind;               // (bodies) mabd_affine_body_kind
     bool* hangs_on_points;            // (bodies) its joints have point rows only, no controls

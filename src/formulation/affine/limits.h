@@ -244,7 +244,21 @@
 /// itself.
 #define MABD_SUPPORT_ENERGY_PART ((mabd_real)1e-20)
 
+// ---- contacts: under heavy bodies (affine/contact/loads.c) -------------------------------------
+
+/// Loads up to this part of its mass leave the contacts of a body as they are: they sink in by
+/// this many thousandths of its fall in a step, less than a hundredth of a body of 5 mm at 10 ms.
+#define MABD_LOAD_PART ((mabd_real)30)
+/// Cosine between normal and gravity from which a body counts as above the other one.
+#define MABD_LOAD_MIN_COSINE ((mabd_real)0.3)
+/// Part of half the thickness of a shape by which a loaded body overlaps another one before the
+/// simulation warns of it: a hundredth of the body.
+#define MABD_LOAD_SUNK_PART ((mabd_real)0.02)
+
 // ---- contacts: as rows (affine/contact/solve_rows.c, classify.c) -------------------------------
+
+/// Residual of small ranges with restitution, relative to the goal of the reference.
+#define MABD_IMPACT_GOAL_PART ((mabd_real)1e-6)
 
 /// Residual of contact rows at the end, relative to the contact tolerance: the residual is noise
 /// that differs from step to step and shakes stacks.

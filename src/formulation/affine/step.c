@@ -32,6 +32,7 @@
 
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/asleep.h"
+#include "formulation/affine/contact/contact_loads.h"
 #include "formulation/affine/contact/saved.h"
 #include "formulation/affine/energy_books.h"
 #include "formulation/affine/fast_bodies.h"
@@ -318,6 +319,7 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     sim->has_history = !stop_changed;
     sim->is_start = false;
     if (!on->has_device) mabd_affine_watch_fast(sim, time, false);
+    if (!on->has_device) mabd_affine_contacts_watch_loads(sim, time);
     mabd_affine_keep_inputs(sim);
     mabd_affine_clear_applied(sim);
     mabd_affine_watch_sleep(sim);

@@ -14,9 +14,6 @@
 #include "formulation/affine/element/assembly.h"
 #include "formulation/affine/limits.h"
 
-/// Residual of small ranges with restitution, relative to the goal of the reference.
-#define MABD_IMPACT_GOAL_PART ((mabd_real)1e-6)
-
 #include <string.h>
 
 typedef struct rows_work {
