@@ -9,14 +9,14 @@
 //   load of a body = the largest mass of the bodies on it, and of their loads
 //
 // and contacts of a body with a load of more than MABD_LOAD_PART of its mass, with what it rests on
-// and with what rests on it, are stiffer by MABD_LOAD_PART m/load: they sink in by MABD_LOAD_PART times as
-// much as if the body were alone, 30 micrometres at h = 10 ms, whatever the masses. A body is on
-// another one if the normal leans to gravity by more than MABD_LOAD_MIN_COSINE. Stick offsets are
-// forces times the compliance and scale with it.
+// and with what rests on it, are stiffer by MABD_LOAD_PART m/load: they sink in by MABD_LOAD_PART
+// times as much as if the body were alone, 30 micrometres at h = 10 ms, whatever the masses. A body
+// is on another one if the normal leans to gravity by more than MABD_LOAD_MIN_COSINE. Stick offsets
+// are forces times the compliance and scale with it.
 //
-// What this does not reach - a step that does not resolve the motion of a light body between heavy
-// ones, such as 1,000,000 : 1 on two light boxes at 10 ms - is a warning with the pair: at the end of
-// a step a loaded body overlaps another one by more than MABD_LOAD_SUNK_PART. A simulation warns once.
+// Towers that this does not hold, such as 1,000,000 : 1 on two light boxes at 10 ms, are a warning
+// with the pair: after a step a loaded body overlaps another one by more than
+// MABD_LOAD_SUNK_PART. A simulation warns once.
 
 #include "formulation/affine/contact/contact_loads.h"
 
