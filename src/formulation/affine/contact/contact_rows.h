@@ -18,3 +18,7 @@ mabd_real mabd_affine_contacts_slide(const mabd_affine_contacts* contacts);
 /// MABD_ERR_MEMORY.
 mabd_status mabd_affine_contacts_overlap(const mabd_affine_sim* sim, const mabd_real* q,
                                          mabd_real* depth, int32_t* a, int32_t* b);
+/// Velocity of the point X (body frame) of a body at the start of the step [m/s], world axes; of a
+/// scripted body the mean of the step.
+mabd_vec3 mabd_affine_contacts_start_velocity(const mabd_affine_sim* sim, int32_t body,
+                                              mabd_vec3 X);

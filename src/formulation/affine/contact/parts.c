@@ -22,6 +22,7 @@
 
 #include "formulation/affine/contact/contact_parts.h"
 
+#include "formulation/affine/contact/contact_rows.h"
 #include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/limits.h"
 
@@ -34,16 +35,6 @@ static mabd_real turn_rate(const mabd_affine_sim* sim, int32_t body) {
     const mabd_real square =
         mabd_v3_dot(v.d1, v.d1) + mabd_v3_dot(v.d2, v.d2) + mabd_v3_dot(v.d3, v.d3);
     return (mabd_real)sqrt(square / 2);
-}
-
-static mabd_vec3 point_velocity(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
-    if (sim->model->body_motion[body] == MABD_MOTION_DYNAMIC) {
-        const mabd_vec12 v = mabd_affine_body_rates(sim, body);
-        return mabd_v3_add(mabd_m3_mul(mabd_m3(v.d1, v.d2, v.d3), X), v.tau);
-    }
-    const mabd_vec3 moved =
-        mabd_v3_sub(mabd_affine_point_of(sim->ref, body, X), mabd_affine_point_of(sim->q, body, X));
-    return mabd_v3_scale(1 / sim->step.lead, moved);
 }
 
 // Rate at which a unit impulse along d (body frame) at X turns a body, and by how much it moves the
@@ -79,8 +70,8 @@ static mabd_real rate_after(const mabd_affine_sim* sim, const mabd_affine_contac
 
 // Rate at which bodies of a contact turn [rad/s]; 0 if it does not touch in a step of h.
 static mabd_real rate_of(const mabd_affine_sim* sim, const mabd_affine_contact* p, mabd_real h) {
-    const mabd_vec3 v =
-        mabd_v3_sub(point_velocity(sim, p->b, p->Xb), point_velocity(sim, p->a, p->Xa));
+    const mabd_vec3 v = mabd_v3_sub(mabd_affine_contacts_start_velocity(sim, p->b, p->Xb),
+                                    mabd_affine_contacts_start_velocity(sim, p->a, p->Xa));
     const mabd_real start = p->distance - mabd_v3_dot(p->n, p->displacement);
     if (!p->pressed && !(start < -h * mabd_v3_dot(p->n, v))) return 0;
     return (mabd_real)fmax(rate_after(sim, p, p->b, p->Xb, v), rate_after(sim, p, p->a, p->Xa, v));

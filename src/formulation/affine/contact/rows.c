@@ -103,9 +103,8 @@ static mabd_vec3 belt_of(const mabd_affine_sim* sim, const mabd_collide_pair* vi
     return mabd_v3_scale(sim->step.lead, velocity);
 }
 
-// Velocity of a point of a body at the start of the step [m/s]; of a scripted body the mean of the
-// step.
-static mabd_vec3 start_velocity(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
+mabd_vec3 mabd_affine_contacts_start_velocity(const mabd_affine_sim* sim, int32_t body,
+                                              mabd_vec3 X) {
     if (sim->model->body_motion[body] == MABD_MOTION_DYNAMIC) {
         const mabd_vec12 v = mabd_affine_body_rates(sim, body);
         return mabd_v3_add(mabd_m3_mul(mabd_m3(v.d1, v.d2, v.d3), X), v.tau);
@@ -133,8 +132,8 @@ static void fill_rows(const mabd_affine_sim* sim, const mabd_collide_motion* mot
     const mabd_real start = p->distance - u;
     const mabd_real limited = u - (MABD_CONTACT_PUSH_SPEED_M_S * h + slip / 2);
     p->gap = p->distance > limited ? p->distance : limited;
-    const mabd_vec3 v =
-        mabd_v3_sub(start_velocity(sim, p->b, p->Xb), start_velocity(sim, p->a, p->Xa));
+    const mabd_vec3 v = mabd_v3_sub(mabd_affine_contacts_start_velocity(sim, p->b, p->Xb),
+                                    mabd_affine_contacts_start_velocity(sim, p->a, p->Xa));
     const mabd_real approach = -mabd_v3_dot(p->n, v);
     p->approach = approach, p->restitution = view->surface.restitution;
     *impact = approach > 0 && start < h * approach ? approach : 0;
