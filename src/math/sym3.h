@@ -49,6 +49,17 @@ MABD_FN mabd_sym3 mabd_sym3_rotate(mabd_mat3 R, mabd_sym3 S) {
     return out;
 }
 
+/// Compute the inverse of a positive definite matrix by its cofactors.
+MABD_HOT mabd_sym3 mabd_sym3_inverse(mabd_sym3 m) {
+    mabd_sym3 c;
+    c.xx = m.yy * m.zz - m.yz * m.yz, c.xy = m.xz * m.yz - m.xy * m.zz;
+    c.xz = m.xy * m.yz - m.xz * m.yy, c.yy = m.xx * m.zz - m.xz * m.xz;
+    c.yz = m.xy * m.xz - m.xx * m.yz, c.zz = m.xx * m.yy - m.xy * m.xy;
+    const mabd_real scale = 1 / (m.xx * c.xx + m.xy * c.xy + m.xz * c.xz);
+    c.xx *= scale, c.yy *= scale, c.zz *= scale, c.xy *= scale, c.xz *= scale, c.yz *= scale;
+    return c;
+}
+
 /// Set the negative eigenvalues of G to zero, by Jacobi rotations.
 MABD_FN mabd_sym3 mabd_sym3_clamp(mabd_sym3 G) {
     mabd_real s[6], values[3];

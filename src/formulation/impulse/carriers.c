@@ -166,17 +166,6 @@ static mabd_sym3 raised(const mabd_real* I, const mabd_real* g, const mabd_mat3*
     return A;
 }
 
-static mabd_sym3 inverse(mabd_sym3 A) {
-    const mabd_real xx = A.yy * A.zz - A.yz * A.yz, xy = A.xz * A.yz - A.xy * A.zz,
-                    xz = A.xy * A.yz - A.xz * A.yy;
-    const mabd_real over = 1 / (A.xx * xx + A.xy * xy + A.xz * xz);
-    mabd_sym3 B;
-    B.xx = over * xx, B.xy = over * xy, B.xz = over * xz;
-    B.yy = over * (A.xx * A.zz - A.xz * A.xz), B.yz = over * (A.xy * A.xz - A.xx * A.yz);
-    B.zz = over * (A.xx * A.yy - A.xy * A.xy);
-    return B;
-}
-
 mabd_sym3 mabd_impulse_raised_inverse(const mabd_real I[3], mabd_sym3 S, mabd_real h,
                                       mabd_real* most) {
     const mabd_real x = h / (mabd_real)sqrt(I[0]), y = h / (mabd_real)sqrt(I[1]),
@@ -194,7 +183,7 @@ mabd_sym3 mabd_impulse_raised_inverse(const mabd_real I[3], mabd_sym3 S, mabd_re
     if (I[0] == I[1] && I[1] == I[2]) { // stays round: its inertia is one number in the sweeps
         g[0] = g[1] = g[2] = *most > 1 ? *most - 1 : 0;
     }
-    return inverse(raised(I, g, &V));
+    return mabd_sym3_inverse(raised(I, g, &V));
 }
 
 // ---- bodies ------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ MABD_FN void mabd_affine_rows_start_turn_lines(const mabd_affine_turn_lines* lin
     for (int i = 0; i < 3; i++) { // held rows: those of the identity
         for (int k = 0; k < 3 && lines->held[i]; k++) M[entry[i][k]] = i == k;
     }
-    mabd_sym3_store(mabd_turn_inverse(mabd_sym3_load(M)), C);
+    mabd_sym3_store(mabd_sym3_inverse(mabd_sym3_load(M)), C);
     for (int i = 0; i < 3; i++) {
         rhs[i] = lines->held[i] ? x_ref[i] - lines->x_star[i] : 0;
         rhs[i] += lines->remainder[i];

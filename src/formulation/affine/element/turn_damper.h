@@ -161,17 +161,6 @@ MABD_HOT mabd_real mabd_turn_least(const mabd_turn_gains* gains, mabd_real per_b
     return (mabd_real)1e-6 * (all.x + all.y + all.z);
 }
 
-/// Compute the inverse of a positive definite matrix by its cofactors.
-MABD_HOT mabd_sym3 mabd_turn_inverse(mabd_sym3 m) {
-    mabd_sym3 c;
-    c.xx = m.yy * m.zz - m.yz * m.yz, c.xy = m.xz * m.yz - m.xy * m.zz;
-    c.xz = m.xy * m.yz - m.xz * m.yy, c.yy = m.xx * m.zz - m.xz * m.xz;
-    c.yz = m.xy * m.xz - m.xx * m.yz, c.zz = m.xx * m.yy - m.xy * m.xy;
-    const mabd_real scale = 1 / (m.xx * c.xx + m.xy * c.xy + m.xz * c.xz);
-    c.xx *= scale, c.yy *= scale, c.zz *= scale, c.xy *= scale, c.xz *= scale, c.yz *= scale;
-    return c;
-}
-
 /// Compute the compliance C and the right-hand side C (K x_ref - target + f) of the three rows of a
 /// joint without force laws.
 MABD_HOT mabd_sym3 mabd_turn_rows(const mabd_turn_gains* gains, mabd_real per_bh,
@@ -181,7 +170,7 @@ MABD_HOT mabd_sym3 mabd_turn_rows(const mabd_turn_gains* gains, mabd_real per_bh
     M.xx += gains->stiffness.x + least, M.yy += gains->stiffness.y + least;
     M.zz += gains->stiffness.z + least;
     const mabd_vec3 spring = mabd_v3_sub(mabd_turn_each(gains->stiffness, x_ref), gains->target);
-    const mabd_sym3 C = mabd_turn_inverse(M);
+    const mabd_sym3 C = mabd_sym3_inverse(M);
     *rhs = mabd_sym3_mul(C, mabd_v3_add(spring, damper->force));
     return C;
 }
