@@ -15,6 +15,7 @@
 
 #include "dual/block_lu_numeric.h"
 #include "dual/block_order.h"
+#include "dual/magnitude.h"
 #include "dual/order_pivots.h"
 
 #include <float.h>
@@ -218,21 +219,6 @@ mabd_dual_lu_entries mabd_dual_lu_count(const mabd_dual_lu* lu) {
 
 // ---- scales ------------------------------------------------------------------------------------
 
-static double larger(double a, double b) {
-    return a > b ? a : b;
-}
-
-// Return the largest magnitude of n numbers; NaN is skipped.
-static double most_of(const mabd_real* x, int32_t n) {
-    double most[4] = {0, 0, 0, 0};
-    int32_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        for (int k = 0; k < 4; k++) most[k] = larger(fabs((double)x[i + k]), most[k]);
-    }
-    for (; i < n; i++) most[0] = larger(fabs((double)x[i]), most[0]);
-    return larger(larger(most[0], most[1]), larger(most[2], most[3]));
-}
-
 // Set the least pivots of a slot by the columns of its block; a column of zeros gets 0 and marks
 // the slot as empty.
 static void scale_slot(mabd_dual_lu* lu, const mabd_real* D, const mabd_dual_block_slot* s) {
@@ -242,10 +228,10 @@ static void scale_slot(mabd_dual_lu* lu, const mabd_real* D, const mabd_dual_blo
     for (int32_t c = 0; c < s->width; c++) {
         double most = 0;
         for (int32_t r = 0; r < s->width; r++) {
-            most = larger(fabs((double)D[r * s->width + c]), most);
+            most = mabd_dual_larger(fabs((double)D[r * s->width + c]), most);
         }
         least[c] = MABD_DUAL_LU_LEAST * most;
-        lu->size[s->slot] = larger(most, lu->size[s->slot]);
+        lu->size[s->slot] = mabd_dual_larger(most, lu->size[s->slot]);
         if (most == 0) lu->empty[s->slot] = true;
     }
 }
@@ -256,15 +242,15 @@ static double scale_edge(mabd_dual_lu* lu, const mabd_dual_lu_system* system, in
     const mabd_dual_system* b = &system->blocks;
     const int32_t s = b->from[edge] - b->slot_offset, t = b->to[edge] - b->slot_offset;
     const int32_t n = b->width[s] * b->width[t];
-    const double upper = most_of(b->U + b->edge_block[edge], n);
-    const double lower = most_of(system->lower + b->edge_block[edge], n);
+    const double upper = mabd_dual_most_of(n, b->U + b->edge_block[edge]);
+    const double lower = mabd_dual_most_of(n, system->lower + b->edge_block[edge]);
     if (lu->empty[s] && lu->size[t] > 0) {
-        lu->schur[s] = larger(upper * lower / lu->size[t], lu->schur[s]);
+        lu->schur[s] = mabd_dual_larger(upper * lower / lu->size[t], lu->schur[s]);
     }
     if (lu->empty[t] && lu->size[s] > 0) {
-        lu->schur[t] = larger(upper * lower / lu->size[s], lu->schur[t]);
+        lu->schur[t] = mabd_dual_larger(upper * lower / lu->size[s], lu->schur[t]);
     }
-    return larger(upper, lower);
+    return mabd_dual_larger(upper, lower);
 }
 
 // Set the least magnitude of all pivots; return the largest magnitude of K.
@@ -273,10 +259,10 @@ static double scale(mabd_dual_lu* lu, const mabd_dual_lu_system* system) {
     double most = 0;
     for (int32_t k = 0; k < m->slot_count; k++) {
         scale_slot(lu, system->blocks.D + m->slots[k].block, &m->slots[k]);
-        most = larger(lu->size[m->slots[k].slot], most);
+        most = mabd_dual_larger(lu->size[m->slots[k].slot], most);
     }
     for (int32_t e = 0; e < system->blocks.edge_count; e++) {
-        most = larger(scale_edge(lu, system, e), most);
+        most = mabd_dual_larger(scale_edge(lu, system, e), most);
     }
     for (int32_t k = 0; k < m->slot_count; k++) {
         const mabd_dual_block_slot* s = &m->slots[k];

@@ -21,6 +21,7 @@
 
 #include "dual/block_lu_numeric.h"
 #include "dual/dense_kernels.h"
+#include "dual/magnitude.h"
 
 #include <float.h>
 #include <math.h>
@@ -375,21 +376,17 @@ static void pass_on(const front* a) {
 
 // ---- growth ------------------------------------------------------------------------------------
 
-MABD_HOT double larger(double a, double b) {
-    return a > b ? a : b;
-}
-
 // Return the largest magnitude of column k of the tiles below a front.
 MABD_HOT double column_most(const front* a, const double* tiles, int32_t k) {
     double most[MABD_TILE] = {0};
     tiles += MABD_TILE * k;
     for (int32_t i = 0; i < a->deep; i += MABD_TILE, tiles += a->tile) {
 #pragma GCC unroll 8
-        for (int r = 0; r < MABD_TILE; r++) most[r] = larger(fabs(tiles[r]), most[r]);
+        for (int r = 0; r < MABD_TILE; r++) most[r] = mabd_dual_larger(fabs(tiles[r]), most[r]);
     }
 #pragma GCC unroll 4
-    for (int r = 0; r < 4; r++) most[r] = larger(most[r], most[r + 4]);
-    return larger(larger(most[0], most[1]), larger(most[2], most[3]));
+    for (int r = 0; r < 4; r++) most[r] = mabd_dual_larger(most[r], most[r + 4]);
+    return mabd_dual_larger(mabd_dual_larger(most[0], most[1]), mabd_dual_larger(most[2], most[3]));
 }
 
 // Return the largest |l_ik| |u_kj| over the pivots of a front. Multipliers of own rows are at
@@ -400,8 +397,8 @@ static double front_growth(const front* a) {
     for (int32_t k = 0; k < a->width; k++) {
         const double* row = a->L + k / MABD_TILE * a->tile + k % MABD_TILE;
         double u = column_most(a, a->U, k);
-        for (int32_t c = k; c < a->width; c++) u = larger(fabs(row[MABD_TILE * c]), u);
-        most = larger(larger(1, column_most(a, below, k)) * u, most);
+        for (int32_t c = k; c < a->width; c++) u = mabd_dual_larger(fabs(row[MABD_TILE * c]), u);
+        most = mabd_dual_larger(mabd_dual_larger(1, column_most(a, below, k)) * u, most);
     }
     return most;
 }
@@ -583,7 +580,7 @@ int32_t MABD_LU_JOIN(factor, MABD_ISA)(const mabd_dual_lu_numbers* f,
         if (bad >= 0) return node->row + bad;
         if (node->below) pass_on(&a);
         if (node->inherits) add_children(f, node, &a, false);
-        *growth = larger(front_growth(&a), *growth);
+        *growth = mabd_dual_larger(front_growth(&a), *growth);
     }
     return -1;
 }

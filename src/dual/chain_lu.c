@@ -5,6 +5,8 @@
 
 #include "dual/chain_lu.h"
 
+#include "dual/magnitude.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -56,21 +58,6 @@ void mabd_dual_chain_lu_lay_out(const mabd_dual_system* system, mabd_arena* aren
 
 // ---- pivots ------------------------------------------------------------------------------------
 
-MABD_BLOCK_FN double larger(double a, double b) {
-    return a > b ? a : b;
-}
-
-// Largest magnitude of n numbers; NaN is skipped.
-MABD_BLOCK_FN double most_of(int n, const mabd_real* x) {
-    double most[4] = {0, 0, 0, 0};
-    int i = 0;
-    for (; i + 4 <= n; i += 4) {
-        for (int k = 0; k < 4; k++) most[k] = larger(fabs((double)x[i + k]), most[k]);
-    }
-    for (; i < n; i++) most[0] = larger(fabs((double)x[i]), most[0]);
-    return larger(larger(most[0], most[1]), larger(most[2], most[3]));
-}
-
 // Size of the Schur complement of a slot that has a column of zeros (block_lu.h).
 static double schur_size(const mabd_dual_chain_lu* chain, const mabd_dual_lu_system* system,
                          int32_t i) {
@@ -80,11 +67,12 @@ static double schur_size(const mabd_dual_chain_lu* chain, const mabd_dual_lu_sys
         if (e < 0 || other >= chain->slot_count) continue;
         const mabd_dual_chain_lu_slot* s = &chain->slots[other];
         const int n = s->width * chain->slots[i].width;
-        const double own = most_of(s->width * s->width, system->blocks.D + s->block);
+        const double own = mabd_dual_most_of(s->width * s->width, system->blocks.D + s->block);
         const size_t edge = chain->slots[e].edge;
         if (!(own > 0)) continue;
-        size = larger(most_of(n, system->blocks.U + edge) * most_of(n, system->lower + edge) / own,
-                      size);
+        size = mabd_dual_larger(mabd_dual_most_of(n, system->blocks.U + edge) *
+                                    mabd_dual_most_of(n, system->lower + edge) / own,
+                                size);
     }
     return size;
 }
@@ -98,12 +86,13 @@ MABD_BLOCK_FN double scale(int w, const mabd_dual_chain_lu* chain,
     MABD_UNROLL
     for (int r = 0; r < w; r++) {
         MABD_UNROLL
-        for (int c = 0; c < w; c++) column[c] = larger(fabs((double)D[r * w + c]), column[c]);
+        for (int c = 0; c < w; c++)
+            column[c] = mabd_dual_larger(fabs((double)D[r * w + c]), column[c]);
     }
     MABD_UNROLL
     for (int c = 0; c < w; c++) {
         least[c] = MABD_DUAL_LU_LEAST * column[c];
-        most = larger(column[c], most);
+        most = mabd_dual_larger(column[c], most);
         empty |= column[c] == 0;
     }
     if (empty) {
@@ -194,12 +183,12 @@ MABD_BLOCK_FN double growth_of(int w, int v, const double* S, const double* W, c
     for (int k = 0; k < w; k++) {
         double l = 1, u = 1 / fabs(S[k * w + k]);
         MABD_UNROLL
-        for (int c = k + 1; c < w; c++) u = larger(fabs(S[k * w + c]), u);
+        for (int c = k + 1; c < w; c++) u = mabd_dual_larger(fabs(S[k * w + c]), u);
         MABD_UNROLL
-        for (int c = 0; c < v; c++) u = larger(fabs(W[k * v + c]), u);
+        for (int c = 0; c < v; c++) u = mabd_dual_larger(fabs(W[k * v + c]), u);
         MABD_UNROLL
-        for (int c = 0; c < v; c++) l = larger(fabs(M[k * v + c]), l);
-        most = larger(l * u, most);
+        for (int c = 0; c < v; c++) l = mabd_dual_larger(fabs(M[k * v + c]), l);
+        most = mabd_dual_larger(l * u, most);
     }
     return most;
 }
@@ -217,18 +206,19 @@ MABD_BLOCK_FN bool step(int w, int v, mabd_dual_chain_lu* chain, const mabd_dual
     const mabd_real *U = system->blocks.U + slot->edge, *L = system->lower + slot->edge;
     double *S = chain->S + slot->S, *W = chain->W + slot->W, *M = chain->M + slot->W;
     double least[MABD_BLOCK_MAX];
-    at->most = larger(scale(w, chain, system, i, least), at->most);
+    at->most = mabd_dual_larger(scale(w, chain, system, i, least), at->most);
     MABD_UNROLL
     for (int k = 0; k < w * w; k++) S[k] = at->next[k];
     if (!factor_slot(w, S, least, slot->swap)) return false;
     if (v > 0) {
         const mabd_real* D = system->blocks.D + slot[1].block;
-        at->most = larger(larger(most_of(w * v, U), most_of(w * v, L)), at->most);
+        at->most = mabd_dual_larger(
+            mabd_dual_larger(mabd_dual_most_of(w * v, U), mabd_dual_most_of(w * v, L)), at->most);
         MABD_UNROLL
         for (int k = 0; k < v * v; k++) at->next[k] = (double)D[k];
         eliminate(w, v, S, slot->swap, U, L, W, M, at->next);
     }
-    at->growth = larger(growth_of(w, v, S, W, M), at->growth);
+    at->growth = mabd_dual_larger(growth_of(w, v, S, W, M), at->growth);
     return true;
 }
 
